@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Literal, NoReturn, Self, cast
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.curator.randomize import Reported, numbered, rows_in
-from hushrec.curator.statements import unprotected
+from hushrec.curator.randomize import Reported, number_rows, rows_in
+from hushrec.curator.statements import unprotected_statement
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
@@ -362,7 +362,7 @@ def fit(data: People, form: PublishedModel, budget: Budget, seed: int) -> Releas
     domain = data.domain
     run = PaperRun.of(form, domain, budget, seed)
     made = form.fit(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
-    statement = unprotected(REPRODUCED, form, budget, made.statement.diagnostics)
+    statement = unprotected_statement(REPRODUCED, form, budget, made.statement.diagnostics)
     return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
 
 
@@ -386,13 +386,13 @@ def randomize(ratings: People, method: PublishedMethod, budget: Budget, seed: in
     keys = seed if isinstance(seed, Seeded) else Seeded(seed)
     kept = method.cap_contributions(ratings)
     law, places = method.law(kept, budget), order(kept.domain.n_users or kept.n_users, keys)
-    given, rows = numbered(answers(rows_in(places, name, kept), law, keys), places, domain)
+    given, rows = number_rows(answers(rows_in(places, name, kept), law, keys), places, domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.known(domain, budget)),
         ratings=given,
         n_people=places.size,
-        statement=unprotected(REPRODUCED, method, budget),
+        statement=unprotected_statement(REPRODUCED, method, budget),
     )
     return Reported(data, rows)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.curator.randomize import Reported, reported
+from hushrec.curator.randomize import Reported, report_rows
 from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.du_leighton_patel.distance_based import DistanceBased
@@ -77,7 +77,9 @@ def seeded(ratings: People, method: Method, budget: Budget | None, keys: Seeded)
             raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")
         return randomize(ratings, method, budget, keys)
     planned = method.plan(ratings.domain, budget)
-    return reported(ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys))
+    return report_rows(
+        ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys)
+    )
 
 
 def _channel(method: Method, data: ReleasedData) -> Floats:

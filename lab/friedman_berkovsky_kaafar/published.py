@@ -23,12 +23,12 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.estimation.factor_steps import normal_factors, uniform_factors
-from hushrec.estimation.shrinkage import damped, popularity
+from hushrec.estimation.shrinkage import damped_means, popularity
 from hushrec.models.base import Noise as Law
 from hushrec.models.biases import Biases, require_rank
 from hushrec.models.effects import ratio
 from hushrec.models.factorization.factorizers import Sparse
-from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import factorised, require_reachable
+from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import factorise_noisy, require_reachable
 from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
 from hushrec.models.outputs import people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -83,11 +83,11 @@ class Friedman(PublishedModel):
         items, users = self._averages(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in items.measure(people)}
         global_mean = float(np.clip(ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-        of_items = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
+        of_items = damped_means(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
         effects = np.clip(of_items.mean, lo, hi)
         noisy |= {query.name: run.measure(query, values) for query, values in users.measure(people, effects)}
         mean_residual = ratio(noisy["residual sum"], noisy["global count"])
-        of_users = damped(noisy["user sums"], noisy["user counts"], mean_residual, self.user_reg)
+        of_users = damped_means(noisy["user sums"], noisy["user counts"], mean_residual, self.user_reg)
         levels = np.clip(of_users.mean, -span / 2, span / 2)
         return Biases(
             effects,
@@ -189,7 +189,7 @@ class FriedmanInputMF(Friedman):
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
-        found = factorised(
+        found = factorise_noisy(
             cells.measure(run, residuals),
             None,
             biases,

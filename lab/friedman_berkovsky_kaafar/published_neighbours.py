@@ -18,7 +18,7 @@ from hushrec.estimation.head import Head
 from hushrec.evaluation.parts import rows_of
 from hushrec.models.biases import require_rank
 from hushrec.models.effects import ItemEffects
-from hushrec.models.mcsherry_mironov.covariance_model import measured, shrunk_factors, similarity
+from hushrec.models.mcsherry_mironov.covariance_model import measure_matrices, shrunk_factors, similarity
 from hushrec.models.mcsherry_mironov.sums import HeadRatings
 from hushrec.models.outputs import neighbour_release
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -147,7 +147,7 @@ class FriedmanKNN(Friedman):
             biases.item_popularity,
         )
         sums = self._covariance(domain, run.terms, biases.user_effects)
-        matrices = measured(sums, baseline, people, run)
+        matrices = measure_matrices(sums, baseline, people, run)
         factors = shrunk_factors(matrices, domain, self.shrinkage, biases.item_counts, self.rank)
         cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices)}
         made = neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)

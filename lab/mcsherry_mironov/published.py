@@ -20,13 +20,13 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.estimation.shrinkage import damped, popularity
+from hushrec.estimation.shrinkage import damped_means, popularity
 from hushrec.models.base import Noise
 from hushrec.models.effects import ItemEffects, mean_residual, ratio
 from hushrec.models.mcsherry_mironov.covariance_model import (
     Matrices,
     dense,
-    measured,
+    measure_matrices,
     require_dense,
     shrunk_factors,
     similarity,
@@ -88,10 +88,12 @@ class _McSherry(PublishedModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure, damp, publish."""
         people = Population(feedback)
-        return self._finished(feedback.domain, self._baseline(people, run), people, run)
+        return self._make_release(feedback.domain, self._baseline(people, run), people, run)
 
     @abstractmethod
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
+    def _make_release(
+        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+    ) -> Release:
         """The rest of the algorithm, after the item effects."""
 
     def _baseline(self, people: Population, run: Measures) -> ItemEffects:
@@ -100,7 +102,7 @@ class _McSherry(PublishedModel):
         sums = self._effects(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
         global_mean = float(np.clip(ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-        found = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
+        found = damped_means(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
         effects = np.clip(found.mean, lo, hi)
         user_mean = mean_residual(noisy["item sums"], found.counts, effects)
         span = domain.scale.span
@@ -136,7 +138,9 @@ class McSherryEffects(_McSherry):
         item_reg: β_m, fictitious ratings at the global mean.
     """
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
+    def _make_release(
+        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+    ) -> Release:
         return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
 
 
@@ -196,7 +200,7 @@ class _McSherryCovariance(_McSherry):
         }
 
     def _matrices(self, baseline: ItemEffects, people: Population, run: Measures) -> Matrices:
-        return measured(self._covariance(people.domain, run.terms), baseline, people, run)
+        return measure_matrices(self._covariance(people.domain, run.terms), baseline, people, run)
 
     def _covariance(self, domain: Domain, terms: Terms) -> SquareSums:
         span = domain.scale.span
@@ -233,7 +237,9 @@ class McSherrySVD(_McSherryCovariance):
 
     rank: int = Field(default=20, ge=1, le=1024)
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
+    def _make_release(
+        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+    ) -> Release:
         matrices = self._matrices(baseline, people, run)
         how = self.covariance
         scale = baseline.counts if how.cleaning == "shrink" else np.ones(domain.n_items)
@@ -275,7 +281,9 @@ class McSherryKNN(_McSherryCovariance):
             require_dense(domain)
         return super().queries(domain, terms)
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
+    def _make_release(
+        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+    ) -> Release:
         matrices, how = self._matrices(baseline, people, run), self.covariance
         if how.cleaning == "none":
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))

@@ -196,7 +196,7 @@ def draft(path: Path, *, quiet: bool = False) -> Iterator[Path]:
     sweep(path.parent, quiet=quiet)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
-        lock = _locked(folder, wait=True)
+        lock = _lock(folder, wait=True)
         if folder.exists():  # it was not removed as a leftover before it was locked
             break
     try:
@@ -210,7 +210,7 @@ def draft(path: Path, *, quiet: bool = False) -> Iterator[Path]:
 def sweep(folder: Path, *, quiet: bool = False) -> None:
     """Remove the drafts that killed processes left in a folder, with a warning that names them."""
     for leftover in sorted(folder.glob(f".*{SUFFIX}")):
-        lock = _locked(leftover, wait=False)
+        lock = _lock(leftover, wait=False)
         if lock is None:
             continue
         full = leftover.exists() and any(leftover.iterdir())  # its process may have ended meanwhile
@@ -240,7 +240,7 @@ def _remove(draft: Path) -> None:
     shutil.rmtree(draft, ignore_errors=True)
 
 
-def _locked(folder: Path, *, wait: bool) -> int | None:
+def _lock(folder: Path, *, wait: bool) -> int | None:
     """Lock a folder until the process ends for any reason; None if another process holds the lock."""
     try:
         import fcntl  # not every system has it

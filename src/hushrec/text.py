@@ -89,7 +89,7 @@ def above(figure: float | None, digits: int = 6) -> str:
         figure: the number to print.
         digits: number of significant digits, at most 15.
     """
-    return _rounded(figure, digits, ROUND_CEILING)
+    return _round(figure, digits, ROUND_CEILING)
 
 
 def below(figure: float | None, digits: int = 6) -> str:
@@ -99,7 +99,7 @@ def below(figure: float | None, digits: int = 6) -> str:
         figure: the number to print.
         digits: number of significant digits, at most 15.
     """
-    return _rounded(figure, digits, ROUND_FLOOR)
+    return _round(figure, digits, ROUND_FLOOR)
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -157,7 +157,7 @@ def one_in(chance: float) -> str:
     return f"{Context(prec=3, rounding=ROUND_FLOOR).plus(Decimal(int(whole))):,.0f}"
 
 
-def _rounded(figure: float | None, digits: int, rounding: str) -> str:
+def _round(figure: float | None, digits: int, rounding: str) -> str:
     if figure is None or math.isinf(figure):
         return "∞"
     rounded = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))

@@ -62,7 +62,7 @@ def proven(ratios, delta=1e-6, *, gaussian=True):
     trial = Trial(gaussian, delta)
     for batch in np.split(ratios[:, None], 10, axis=2):
         trial.hear(batch)
-    (found,) = trial.proven()
+    (found,) = trial.prove()
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.audit.canary import MISTAKEN, Heard
-from hushrec.audit.fits import REPLAYED, _listened, audit, replayed_pairs
+from hushrec.audit.fits import REPLAYED, _canary_finding, audit, replayed_pairs
 from hushrec.audit.recorder import Leak
 from hushrec.audit.replay import compare
 from hushrec.audit.search import leads, most, search
@@ -198,6 +198,6 @@ def by_the_exact_crowd(fit, name):
 
 def test_of_several_canaries_the_gravest_and_the_least_power_are_told():
     heard = [Heard(3.5, 0.1, 1000), Heard(2.5, 0.3, 1000)]
-    found = _listened(heard)
+    found = _canary_finding(heard)
     assert (found.tries, found.figure, found.noticed, found.mistaken) == (2000, 3.5, 30.0, 4 * MISTAKEN)
-    assert _listened([*heard, Heard(1.0, None, 1000)]).noticed is None
+    assert _canary_finding([*heard, Heard(1.0, None, 1000)]).noticed is None

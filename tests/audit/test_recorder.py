@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hushrec.audit.recorder import Leak, Measured, Recorder, branch_of, moved, ratio
+from hushrec.audit.recorder import Leak, Measured, Recorder, branch_of, distance_of, ratio
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix
 
@@ -110,9 +110,9 @@ def test_what_neighbours_must_agree_on():
 
 def test_distances_are_integers():
     one, other = np.array([2**62, 0]), np.array([0, 1])
-    assert moved("l1", one, other) == 2**62 + 1
-    assert moved("l2", one, other) == 2**124 + 1
-    assert math.isqrt(moved("l2", one, other)) == 2**62
+    assert distance_of("l1", one, other) == 2**62 + 1
+    assert distance_of("l2", one, other) == 2**124 + 1
+    assert math.isqrt(distance_of("l2", one, other)) == 2**62
 
 
 def test_factors_change_the_sizes_of_noisy_values_and_a_tape_keeps_them():

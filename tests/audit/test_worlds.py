@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec.audit.worlds import CAP, ITEMS, World, choices, rated, without
+from hushrec.audit.worlds import CAP, ITEMS, World, choices, with_rating, without
 from hushrec.errors import ConfigError
 
 KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove"), ("user", "replace")]
@@ -55,7 +55,7 @@ def test_steps_of_a_climb_stay_neighbours(unit, adjacency):
     world, rng = World.of(), choices(2)
     people = world.everybody
     for _ in range(100):
-        people = world.changed(people, "heavy", rng)
+        people = world.change(people, "heavy", rng)
         assert people["heavy"]
         assert len(units(unit, (people, world.neighbour(people, "heavy", unit, adjacency, rng)))) <= 1
 
@@ -109,7 +109,7 @@ def test_people_without_and_with():
     people = {"a": {0: 1, 1: 2}, "b": {0: 3}}
     assert without(people, "a", 0) == {"a": {1: 2}, "b": {0: 3}}
     assert without(people, "b", 0) == without(people, "b") == {"a": {0: 1, 1: 2}}
-    assert rated(people, "c", 4, 0)["c"] == {4: 0}
+    assert with_rating(people, "c", 4, 0)["c"] == {4: 0}
     assert people == {"a": {0: 1, 1: 2}, "b": {0: 3}}
 
 

@@ -17,7 +17,7 @@ import pytest
 import hushrec as hr
 from hushrec.audit.canary import BATCHES, Trial, _ratios, epsilon_of
 from hushrec.audit.recorder import Recorder, branch_of, ratio
-from hushrec.audit.replay import Seen, _logged, _printed, _settled, _traced
+from hushrec.audit.replay import Seen, _bytes_without_ledger, _capture_log, _capture_output, _trace_lines
 from hushrec.audit.search import Gap, _change
 from hushrec.audit.worlds import World, choices
 from hushrec.privacy.grant import Grant
@@ -108,7 +108,12 @@ class Followed:
 
     @property
     def seen(self):
-        return [_settled(release) for release in self.releases], self.carried, self.printed, self.lines
+        return (
+            [_bytes_without_ledger(release) for release in self.releases],
+            self.carried,
+            self.printed,
+            self.lines,
+        )
 
 
 def bytes_of(carried):
@@ -135,7 +140,7 @@ def follow(worlds, crowds, model, total, *, tapes=(), factors=(), seed=11, trace
         for _ in SHARES:
             seen = Seen()
             with contextlib.ExitStack() as stack:
-                for watching in (_printed, _logged, _traced) if traced else ():
+                for watching in (_capture_output, _capture_log, _trace_lines) if traced else ():
                     stack.enter_context(watching(seen))
                 found.releases.append(next(releases))
             found.printed.append((seen.output, seen.logged))
@@ -285,7 +290,7 @@ def heard(plans, gaps, runs):
             seed = (release * BATCHES + batch) << 32
             ratios = ratios + _ratios(alone, audible, runs // BATCHES, seed)
         test.hear(ratios)
-    return test.proven()
+    return test.prove()
 
 
 @pytest.mark.parametrize("name", ["popularity, user", *slow("popularity, record", "effects, user")])
@@ -350,7 +355,7 @@ def linear_attack(name, n):
     ratios = np.stack([one[half:] @ line for one in (absent, present)])[:, None]
     for batch in np.split(ratios[:, :, : len(ratios[0, 0]) // 10 * 10], 10, axis=2):
         test.hear(batch)
-    (proven,) = test.proven()
+    (proven,) = test.prove()
     return proven, years[0].plans[-1]
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.randomize import reported
+from hushrec.curator.randomize import report_rows
 from hushrec.data import capping
 from hushrec.models.du_leighton_patel import distance_based
 from hushrec.privacy.ledger.ledger import Ledger
@@ -43,7 +43,7 @@ def public(of, method):
     budget = None if method is SWAP else BUDGET
     plan, entropy = method.plan(of.domain, budget), Watched()
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
-    made = reported(of, method, plan, grant).data
+    made = report_rows(of, method, plan, grant).data
     return str(made.statement), made.settings, made.n_people, entropy.asked, made.ratings.domain
 
 
@@ -72,7 +72,7 @@ def stars_released(cells):
     of = ratings(cells)
     plan = method.plan(of.domain)
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(1))
-    made = reported(of, method, plan, grant)
+    made = report_rows(of, method, plan, grant)
     rows = made.data.ratings
     row = made.rows[of.users.to_pylist().index("me")]
     return sorted(rows.values[rows.indptr[row] : rows.indptr[row + 1]].tolist())

@@ -384,7 +384,7 @@ def test_sums_go_on_under_the_lens_and_the_head_that_the_first_of_them_had(
     """
     model, sums, kind, early = HEAD[name]
     kept = Kept(tmp_path, crowds[kind], total_of(USER, 6.0))
-    lenses, measure, combined, of = [], sums.measure, YearlySums.measured, Head.of
+    lenses, measure, combined, of = [], sums.measure, YearlySums.combine, Head.of
 
     def measured(own, people, *under):
         lenses.append(lens_of(*under))
@@ -412,7 +412,7 @@ def test_sums_go_on_under_the_lens_and_the_head_that_the_first_of_them_had(
         turned.append(items)
         return Head(len(counts), items)
 
-    monkeypatch.setattr(YearlySums, "measured", elsewhere)
+    monkeypatch.setattr(YearlySums, "combine", elsewhere)
     monkeypatch.setattr(Head, "of", another)
     if fixed == "made anew":
         monkeypatch.setattr(ChargeSums, "fixed", lambda folder, name, arrays: arrays)

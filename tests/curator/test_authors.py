@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.authors import outsiders, signed
+from hushrec.curator.authors import name_authors, outsiders
 from hushrec.data.domain import Domain
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
@@ -171,7 +171,7 @@ def test_no_model_of_hushrec_is_a_stranger():
 
 def test_strange_settings_and_domains_count_too(world):
     def foreign(config, domain=world.domain):
-        return signed(config.plan(world.domain, budget()), config, domain).foreign
+        return name_authors(config.plan(world.domain, budget()), config, domain).foreign
 
     assert foreign(GlobalEffects()) == ()
     strange = Boxes(world.domain.items, scale=world.domain.scale, max_users=world.domain.max_users)
@@ -179,7 +179,7 @@ def test_strange_settings_and_domains_count_too(world):
     config = InputPerturbationMF(biases=Biases(), rank=2)
     whole = budget(1.0, unit="record")
     listed = Domain(items=world.domain.items, users=["a", "b"], scale=(1, 5, 1), max_users=10)
-    assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Biases",)
+    assert name_authors(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Biases",)
 
 
 def test_a_claim_hidden_in_a_file_is_no_ground(releases):

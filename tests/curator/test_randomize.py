@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import randomize
-from hushrec.curator.randomize import reported
+from hushrec.curator.randomize import report_rows
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -60,7 +60,7 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
 def test_rows_are_the_persons_own_in_an_order_that_tells_nothing(ratings):
     """At an ε of 40 a cell nothing is flipped: once in 1e14 runs."""
     plan = hr.RandomizedResponse().plan(ratings.domain, budget(800.0))
-    made = reported(ratings, hr.RandomizedResponse(), plan, grant(plan))
+    made = report_rows(ratings, hr.RandomizedResponse(), plan, grant(plan))
     there, mine = rows_of(made.data.ratings), rows_of(ratings)
     assert [there[place] for place in made.rows] == mine
     assert (np.diff(made.rows) == 1).mean() < 0.2
@@ -71,7 +71,7 @@ def test_everybody_on_a_roster_has_a_row_whether_he_rated_or_not():
     domain = hr.Domain(ITEMS, scale=(1, 5, 1), max_users=50, users=[f"p{n:02d}" for n in range(50)])
     ratings = hr.load(_table([("p03", "i01", 4.0), ("p40", "i19", 1.0)]), domain)
     plan = hr.RandomizedResponse().plan(domain, budget(10.0))
-    made = reported(ratings, hr.RandomizedResponse(), plan, grant(plan))
+    made = report_rows(ratings, hr.RandomizedResponse(), plan, grant(plan))
     assert made.data.n_people == made.rows.size == 50
     assert made.data.ratings.n_users > 40  # the empty rows' cells are flipped as well
 
@@ -134,7 +134,7 @@ def test_a_release_that_fails_goes_on(ratings, tmp_path, monkeypatch):
 
     ledger = Ledger.create(tmp_path / "l.db", budget())
     with monkeypatch.context() as patch:
-        patch.setattr(randomize, "numbered", fail)
+        patch.setattr(randomize, "number_rows", fail)
         with pytest.raises(MemoryError) as caught:
             call()
     assert "stays open" in caught.value.__notes__[0]

@@ -177,7 +177,7 @@ def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon
         domain = clicks_of(users)
         model, reason = choice(domain, asked)
         decides, told = isinstance(model, hr.PrivateEASE), ease.prospects(domain, asked)
-        taste = ease.finds_taste(domain, asked)
+        taste = ease.expects_taste(domain, asked)
         assert decides == (len(hr.plan(domain, ease, asked).noisy) > 1)
         assert decides or not taste
         assert told.startswith(f"Taste is {'' if taste else 'not '}expected to be learned from ")

@@ -44,4 +44,4 @@ def test_a_raw_average_divides_by_no_noisy_weight_below_the_floor(monkeypatch):
 
 @pytest.mark.parametrize("variance", [0.0, 1e-300, 1e-9, 1e-5, 0.3, 0.9799, 5.0])
 def test_unclipping_has_an_answer_for_every_variance(variance):
-    assert 1 <= low_rank.unclipped(variance, 1.0) < 100
+    assert 1 <= low_rank.unclipping_factor(variance, 1.0) < 100

@@ -7,8 +7,8 @@ import pytest
 
 from hushrec.estimation import shrinkage as module
 from hushrec.estimation.shrinkage import (
-    combined,
-    damped,
+    combine,
+    damped_means,
     denoised_counts,
     known_popularity,
     popularity,
@@ -41,7 +41,7 @@ def test_damped_means_are_the_printed_formula():
     """(S + β G)/(N + β); a count below zero, which only noise makes, counts as zero."""
     sums = Noisy("item sums", np.array([8.0, -3.0, 5.0]), 1.0, 1.0, None)
     counts = Noisy("item counts", np.array([2.0, -4.0, 0.0]), 1.0, 1.0, None)
-    found = damped(sums, counts, global_mean=3.0, reg=4.0)
+    found = damped_means(sums, counts, global_mean=3.0, reg=4.0)
     np.testing.assert_allclose(found.mean, [20 / 6, 9 / 4, 17 / 4])
     assert found.counts.tolist() == [2, 0, 0]
     assert not found.variance.any()
@@ -91,8 +91,8 @@ def test_two_measurements_are_averaged_by_their_variances():
     one, other = (
         Noisy("n", np.array(values), sigma, 1.0, None) for values, sigma in (([4.0, 0], 2.0), ([9.0, 5], 1.0))
     )
-    both = combined(one, other)
+    both = combine(one, other)
     assert both.values.tolist() == pytest.approx([8.0, 4.0])
     assert both.sigma == pytest.approx(1 / math.sqrt(1 / 4 + 1))
     exact = Noisy("n", np.array([4.0]), 0.0, 1.0, None)
-    assert combined(exact, exact) is exact
+    assert combine(exact, exact) is exact

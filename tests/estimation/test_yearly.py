@@ -53,12 +53,12 @@ def test_one_size_and_exact_sizes_are_taken_as_they_are():
 
 def test_the_sum_of_all_counts_stands_for_the_crowd_and_new_items_add_none():
     counts = Noisy("item counts", np.array([1.0, 2.0, 3.0, 4.0]), 3.0, 1.0, None)
-    year = YearlySums().totalled(counts)
+    year = YearlySums().follow_total(counts)
     assert (year.sizes, year.deviations) == ((10.0,), (6.0,))
     before = Sums(np.array([5.0, 5.0, 0.0, 0.0]), np.array([1.0, 1.0, np.inf, np.inf]))
     grown = YearlySums((100.0,), (0.0,), {"item counts": before})
     exact = Noisy("item counts", np.array([50.0, 50.0, 150.0, 150.0]), 0.0, 1.0, None)
-    now = grown.totalled(exact)
+    now = grown.follow_total(exact)
     assert now.size == 400
     assert now.sums["item counts"].values[:2].tolist() == [5, 5], "as many people as before"
 
@@ -71,7 +71,7 @@ def known(values, variance, misfit=0.0):
 
 
 def test_exact_sums_replace_earlier_ones():
-    after = known([10.0, 20.0], 0.0).and_measured(np.array([12.0, 20.0]), 0.0)
+    after = known([10.0, 20.0], 0.0).combine(np.array([12.0, 20.0]), 0.0)
     assert after.values.tolist() == [12.0, 20.0]
     assert after.variance.tolist() == [0.0, 0.0]
 
@@ -81,7 +81,7 @@ def test_where_nothing_moves_sums_stay_at_their_precision():
     rng, truth = np.random.default_rng(3), np.full(2000, 100.0)
     sums = Sums(truth + 5 * rng.normal(size=2000), np.full(2000, 25.0))
     for _ in range(19):
-        sums = sums.and_measured(truth + 5 * rng.normal(size=2000), 5.0)
+        sums = sums.combine(truth + 5 * rng.normal(size=2000), 5.0)
     said = float(sums.variance.mean())
     assert 25 / 20 <= said < 25 / 16
     errors = np.square(sums.values - truth)
@@ -93,7 +93,7 @@ def test_a_drift_is_found_as_misfit_and_followed():
     rng, truth = np.random.default_rng(4), np.full(2000, 100.0)
     sums = Sums(truth + 5 * rng.normal(size=2000), np.full(2000, 25.0))
     now = truth + 50 * np.resize([1, -1], 2000)
-    after = sums.and_measured(now + 5 * rng.normal(size=2000), 5.0)
+    after = sums.combine(now + 5 * rng.normal(size=2000), 5.0)
     assert after.misfit == pytest.approx(SMOOTHING * 50**2, rel=0.1)
     assert np.abs(after.values - now).mean() < 5
     assert np.abs(np.mean([sums.values, now], axis=0) - now).mean() > 20
@@ -103,7 +103,7 @@ def test_misfit_is_that_of_what_is_common():
     """Nine hundred rare items that stay do not hide what a hundred popular ones did."""
     values = np.repeat([1000.0, 1.0], [100, 900])
     moved = values + np.repeat([100.0, 0.0], [100, 900])
-    after = Sums(values, np.ones(1000)).and_measured(moved, 1.0)
+    after = Sums(values, np.ones(1000)).combine(moved, 1.0)
     assert after.misfit > 0.9 * SMOOTHING * 100**2
 
 
@@ -118,27 +118,27 @@ def test_the_first_release_is_what_was_measured_to_the_last_bit():
     rng = np.random.default_rng(5)
     for sigma in rng.lognormal(0, 5, 500).tolist():
         values = rng.normal(size=3)
-        year = YearlySums.of(None, ITEMS).sized(7.0, 1.0)
-        year = year.measured("item sums", values, sigma).measured("one", values[:1], sigma)
+        year = YearlySums.of(None, ITEMS).follow_size(7.0, 1.0)
+        year = year.combine("item sums", values, sigma).combine("one", values[:1], sigma)
         assert year.sums["item sums"].values.tobytes() == values.tobytes()
         assert year.sums["item sums"].sigma.tolist() == [sigma] * 3
         assert (year.sums["one"].sigma, year.size) == (sigma, 7.0)
 
 
 def test_what_was_measured_grows_with_the_crowd():
-    year = YearlySums().sized(100.0, 0.0).measured("item counts", np.array([10.0, 30.0]), 2.0)
-    grown = year.sized(200.0, 0.0)
+    year = YearlySums().follow_size(100.0, 0.0).combine("item counts", np.array([10.0, 30.0]), 2.0)
+    grown = year.follow_size(200.0, 0.0)
     assert grown.sums["item counts"].values.tolist() == [20.0, 60.0]
     assert grown.sums["item counts"].variance.tolist() == [16.0, 16.0]
     misfitting = year._replace(sums={"item counts": year.sums["item counts"]._replace(misfit=3.0)})
-    assert misfitting.sized(200.0, 0.0).sums["item counts"].misfit == 12.0
+    assert misfitting.follow_size(200.0, 0.0).sums["item counts"].misfit == 12.0
 
 
 def test_a_catalogue_that_changes_is_matched_by_id(tmp_path):
     """Also through a file: items leave, come and change places; a single number has no item."""
-    year = YearlySums().sized(10.0, 1.0)
-    year = year.measured("item counts", np.array([1.0, 2.0, 3.0, 4.0]), 2.0)
-    year = year.measured("crowd size", np.array([10.0]), 1.0)
+    year = YearlySums().follow_size(10.0, 1.0)
+    year = year.combine("item counts", np.array([1.0, 2.0, 3.0, 4.0]), 2.0)
+    year = year.combine("crowd size", np.array([10.0]), 1.0)
     year = year._replace(
         sums={name: of._replace(misfit=-0.5 * len(of.values)) for name, of in year.sums.items()}
     )
@@ -188,7 +188,7 @@ def test_a_year_is_that_of_the_recipe(drift):
         sigma, deviation = (1.0, 3.0) if t == 0 else (2.0, 9.0)
         values = (1 + t / 4) * truth + sigma * rng.normal(size=len(items))
         size = 100 * (1 + t / 4) + deviation * rng.normal()
-        year = YearlySums.of(earlier, items).sized(size, deviation).measured("sums", values, sigma)
+        year = YearlySums.of(earlier, items).follow_size(size, deviation).combine("sums", values, sigma)
         earlier = carried(year, items)
         releases.append((items, values, sigma, size, deviation))
     found, (expected, noise, misfit) = year.sums["sums"], by_hand(releases)

@@ -12,7 +12,7 @@ from scipy.linalg import orth
 
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import SMOOTHING, UNKNOWN
-from hushrec.estimation.yearly_matrix import YearlyMatrix, head_of, unpacked
+from hushrec.estimation.yearly_matrix import YearlyMatrix, head_of, unpack_triangle
 from hushrec.privacy.carried import Carried
 
 
@@ -33,9 +33,9 @@ def matrix_of(rng, items, n_items, size=100.0, misfit=0.0):
 
 
 def test_triangles_with_and_without_a_diagonal_are_unpacked():
-    assert unpacked(np.arange(1.0, 4.0), 3).tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
-    assert unpacked(np.arange(1.0, 7.0), 3).tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
-    assert unpacked(np.zeros(0), 1).tolist() == [[0]]
+    assert unpack_triangle(np.arange(1.0, 4.0), 3).tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
+    assert unpack_triangle(np.arange(1.0, 7.0), 3).tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+    assert unpack_triangle(np.zeros(0), 1).tolist() == [[0]]
 
 
 def test_what_is_handed_over_is_read_back_by_id(tmp_path):
@@ -82,7 +82,7 @@ def test_entries_are_carried_over_by_item(grows):
     before = matrix_of(rng, [4, 0, 2, -1], 6, size=100.0, misfit=0.5)
     head, noise = Head(6, np.array([5, 2, 4, 1])), 3.0
     ratio = rng.uniform(0.5, 2, 4) if grows else None
-    after = before.moved(250.0, head, noise, ratio)
+    after = before.carry_over(250.0, head, noise, ratio)
     for i, one in enumerate(head.items):
         for j, other in enumerate(head.items):
             expected = 0.0
@@ -108,7 +108,7 @@ def test_every_entry_moves_by_its_own_gain(rank, drift):
     before = matrix_of(rng, range(n), n)
     factors = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, rank + 1))  # some columns say nothing new
     measured = before.matrix + symmetric(rng, n, 3.0) + (drift * factors @ factors.T).astype(np.float32)
-    after = before._replace(matrix=before.matrix.copy()).and_measured(measured.copy(), noise, factors)
+    after = before._replace(matrix=before.matrix.copy()).combine(measured.copy(), noise, factors)
 
     misfit, q, error = 0.0, before.variance, measured.astype(float) - before.matrix
     if rank:
@@ -135,7 +135,7 @@ def test_a_drift_outside_the_directions_of_the_factors_is_none():
     found = []
     for along in (used, other):
         drift = (2000 * np.outer(along, along)).astype(np.float32)
-        after = before._replace(matrix=before.matrix.copy()).and_measured(
+        after = before._replace(matrix=before.matrix.copy()).combine(
             before.matrix + drift + symmetric(rng, n, 5.0), 25.0, used[:, None]
         )
         found.append(after.misfit)
@@ -159,7 +159,7 @@ def test_the_noise_of_an_entry_is_never_understated(shares):
             if year is None:
                 year = YearlyMatrix(measured, np.full(count, noise), 0.0, head, 50.0)
             else:
-                year = year.moved(50.0, head, noise).and_measured(measured, noise, np.zeros((count, 0)))
+                year = year.carry_over(50.0, head, noise).combine(measured, noise, np.zeros((count, 0)))
         errors += np.square(year.matrix - 7.0) / draws
     said = np.outer(year.sigma, year.sigma)
     groups = [slice(0, 16), slice(16, 24), slice(24, 30)]
@@ -174,11 +174,11 @@ def test_the_noise_of_an_entry_is_never_understated(shares):
 def test_an_evened_matrix_has_the_same_noise_in_every_entry_or_less():
     rng, n = np.random.default_rng(6), 9
     made = matrix_of(rng, range(n), n)
-    evened, typical = unpacked(made.evened(made.variance), n), np.median(made.variance)
+    evened, typical = unpack_triangle(made.even_noise(made.variance), n), np.median(made.variance)
     for i in range(n):
         for j in range(n):
             by = min((typical / made.variance[i]) ** 0.25, 1) * min((typical / made.variance[j]) ** 0.25, 1)
             assert evened[i, j] == pytest.approx(by * made.matrix[i, j], rel=1e-5)
             assert by**2 * math.sqrt(made.variance[i] * made.variance[j]) <= typical * (1 + 1e-9)
     even = made._replace(variance=np.full(n, 3.0))
-    np.testing.assert_array_equal(unpacked(even.evened(even.variance), n), made.matrix)
+    np.testing.assert_array_equal(unpack_triangle(even.even_noise(even.variance), n), made.matrix)

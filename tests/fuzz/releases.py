@@ -52,7 +52,7 @@ def closed(facts, tensors):
     """As a forger writes it: with a digest that fits, if there can be one."""
     facts.pop("sha256", None)
     try:
-        return artefact._sealed(json.dumps(facts), tensors)
+        return artefact._seal(json.dumps(facts), tensors)
     except (TypeError, ValueError, RecursionError, AttributeError):
         return b""
 

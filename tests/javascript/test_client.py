@@ -276,7 +276,7 @@ def test_brackets_in_brackets_are_refused_and_not_followed(tmp_path, depth, ends
     del facts["sha256"]
     text = json.dumps(facts).replace('"HERE"', "[" * depth + "]" * depth * ends)
     path = tmp_path / "films.safetensors"
-    path.write_bytes(artefact._sealed(text, tensors))
+    path.write_bytes(artefact._seal(text, tensors))
     with pytest.raises(ReleaseError) as refused:
         Release.open(path)
     assert read([path]) == [f"ReleaseError {refused.value}"]

@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec.estimation.shrinkage import combined
+from hushrec.estimation.shrinkage import combine
 from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
 from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
 
@@ -36,7 +36,7 @@ def test_the_first_sums_decide_and_count_beside_the_second(world, budget, monkey
 
     def watched(one, other):
         averaged.append((one.name, other.name))
-        both = combined(one, other)
+        both = combine(one, other)
         assert both.sigma < min(one.sigma, other.sigma)
         return both
 

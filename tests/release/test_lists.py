@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.lists import cosines, diversified
+from hushrec.release.lists import cosines, diversify
 
 
 def chosen_slowly(scores, similarity, n, diversity):
@@ -34,38 +34,38 @@ def candidates(seed, count=12):
 def test_each_next_one_has_the_largest_marginal_relevance(diversity, seed):
     scores, similarity = candidates(seed)
     for n in (0, 1, 5, 12, 20):
-        found = diversified(scores, similarity, n, diversity)
+        found = diversify(scores, similarity, n, diversity)
         assert found.tolist() == chosen_slowly(scores, similarity, n, diversity)
 
 
 def test_without_diversity_the_best_come_first_and_with_it_others():
     """Else a function that ignores the similarity would pass the test before."""
     scores, similarity = candidates(0)
-    assert diversified(scores, similarity, 5, 0).tolist() == [0, 1, 2, 3, 4]
-    assert diversified(scores, similarity, 5, 0.5).tolist() != [0, 1, 2, 3, 4]
+    assert diversify(scores, similarity, 5, 0).tolist() == [0, 1, 2, 3, 4]
+    assert diversify(scores, similarity, 5, 0.5).tolist() != [0, 1, 2, 3, 4]
 
 
 def test_twins_come_last():
     similarity = np.eye(4)
     similarity[0, 1] = similarity[1, 0] = 1
-    assert diversified(np.array([4.0, 3.9, 3.5, 3.0]), similarity, 4, 0.6).tolist() == [0, 2, 3, 1]
+    assert diversify(np.array([4.0, 3.9, 3.5, 3.0]), similarity, 4, 0.6).tolist() == [0, 2, 3, 1]
 
 
 def test_the_units_of_scores_and_similarities_do_not_matter():
     scores, similarity = candidates(1)
-    found = diversified(scores, similarity, 6, 0.4).tolist()
-    assert diversified(1000 * scores - 7, 50 * similarity, 6, 0.4).tolist() == found
+    found = diversify(scores, similarity, 6, 0.4).tolist()
+    assert diversify(1000 * scores - 7, 50 * similarity, 6, 0.4).tolist() == found
 
 
 def test_what_is_unlike_is_as_good_as_what_is_unrelated():
     similarity = np.array([[1, 0, -1], [0, 1, 0], [-1, 0, 1]], dtype=float)
-    assert diversified(np.array([3.0, 2.0, 2.0]), similarity, 3, 1).tolist() == [0, 1, 2]
+    assert diversify(np.array([3.0, 2.0, 2.0]), similarity, 3, 1).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("scores", [[], [1.0], [2.0, 2.0, 2.0]])
 def test_ties_and_items_without_similarity_keep_their_order(scores):
     count = len(scores)
-    found = diversified(np.array(scores), np.zeros((count, count)), 3, 0.5)
+    found = diversify(np.array(scores), np.zeros((count, count)), 3, 0.5)
     assert found.tolist() == list(range(count))
 
 

@@ -45,7 +45,7 @@ def test_the_format_stays():
     """Ed25519 has one signature of a message, so any change of what is signed shows here."""
     assert signed.KEY == "JfywOrZDXRBrXfHmd/PGoQp7InGd7t6zdhwAXhMGQj0="
     known = "WVkehr8pMBUo/55GSK0M+F9T/+m50gI1tKihG5Ao6OAQkriKkbaXhpwyzuFQ5F2dJVzKb2tJmsMkKt4hs15cAA=="
-    assert signed.private_key().sign(signatures._signed(hashlib.sha256(signed.DATA).hexdigest())) == (
+    assert signed.private_key().sign(signatures._bytes_to_sign(hashlib.sha256(signed.DATA).hexdigest())) == (
         base64.b64decode(known)
     )
 

@@ -63,9 +63,9 @@ def there(monkeypatch):
 
         def added_up(frame, work, size):
             found = [batch for task in range(tasks) for batch in work(given[task::tasks])]
-            return Rows([*spark_engine._same_added(found)])
+            return Rows([*spark_engine._add_same_places(found)])
 
-        monkeypatch.setattr(spark_engine, "_added_up", added_up)
+        monkeypatch.setattr(spark_engine, "_add_up", added_up)
         source = SimpleNamespace(
             domain=RATINGS.domain, max_per_user=max_per_user, frame=None, n_blocks=len(batches())
         )

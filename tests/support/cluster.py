@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from hushrec.sums import spark_engine
-from hushrec.sums.spark_engine import _Partial, _same_added
+from hushrec.sums.spark_engine import _add_same_places, _Partial
 
 FIT = ("CovarianceSVD", ("user", "add-remove"))
 RIGHT = _Partial
@@ -90,7 +90,7 @@ class TroubledAdder:
     def __call__(self, batches):
         if self.trouble == "killed while adding" and once(self.marker):
             kill_executor()
-        yield from _same_added(batches)
+        yield from _add_same_places(batches)
 
 
 def main(master, folder, *troubles):
@@ -112,7 +112,7 @@ def main(master, folder, *troubles):
                 passes.append(given)
                 return Troubled(*given).having(*having)
 
-            spark_engine._Partial, spark_engine._same_added = work, TroubledAdder(trouble, marker)
+            spark_engine._Partial, spark_engine._add_same_places = work, TroubledAdder(trouble, marker)
             same = made(*FIT, there) == right
             happened, blocks = Path(marker).exists(), len(passes) * there.n_blocks
             found[trouble] = {"same": same, "happened": happened, "blocks": blocks, "counted": counter.value}

@@ -238,9 +238,9 @@ def true_head(measure, sums, people, lens):
     return measure(sums, people, dataclasses.replace(lens, head=Head.of(counts, sums.n_items)))
 
 
-def not_normalised(directed, block, lens, unit):
+def not_normalised(project, block, lens, unit):
     """z zᵀ itself: a long user moves it by more than a short one, also with a single interaction."""
-    rows = directed(block, lens, unit)
+    rows = project(block, lens, unit)
     one = 2 ** (WEIGHT_BITS[unit] - (2 if unit == "user" else 1) * ENTRY_BITS)
     return rows._replace(weight=np.where(rows.weight > 0, one, 0))
 
@@ -310,7 +310,7 @@ SEARCHED = [
         Fault(
             "not normalised",
             sums,
-            "directed",
+            "project_users",
             not_normalised,
             protected=protected,
             model="ease",

@@ -136,7 +136,7 @@ def closed(facts, tensors, *, sign=True):
     """A file of these facts and tensors. ``sign`` brings its digest up to date, as a forger would."""
     told = {name: value for name, value in facts.items() if name != "sha256"}
     if sign:
-        return artefact._sealed(json.dumps(told), tensors)
+        return artefact._seal(json.dumps(told), tensors)
     stated = {"sha256": facts["sha256"]} if "sha256" in facts else {}
     return safetensors.numpy.save(tensors, {"hushrec": json.dumps(stated | told, separators=(",", ":"))})
 

@@ -78,7 +78,7 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
     test = Trial(gaussian, plan.budget.delta)
     for batch in range(BATCHES):
         test.hear(_ratios(plan, audible, runs // BATCHES, (seed * BATCHES + batch) << 32))
-    epsilons = test.proven()
+    epsilons = test.prove()
     noticed = (
         shortfall
         for shortfall, epsilon in zip(SHORTFALLS, epsilons[1:], strict=True)
@@ -112,7 +112,7 @@ class Trial:
         self._errors += [above[0].sum(axis=1), (~above[1]).sum(axis=1)]
         self._heard += ratios.shape[2]
 
-    def proven(self) -> list[float]:
+    def prove(self) -> list[float]:
         """Return the ε that the errors prove, by test."""
         scores = self._score(self._errors[0], self._errors[1], self._heard)
         return [epsilon_of(s, self._delta) if self._gaussian else max(s, 0.0) for s in scores.tolist()]
@@ -164,11 +164,13 @@ def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
         for start in range(0, size, n_entries):
             for world in (0, 1):
                 change, entropy = gap.change[start : start + n_entries], Seeded(next(seeds))
-                ratios[world] += _heard(plan, event, change, runs, world == 1, entropy)
+                ratios[world] += _draw_ratios(plan, event, change, runs, world == 1, entropy)
     return ratios
 
 
-def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded) -> list[Floats]:
+def _draw_ratios(
+    plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded
+) -> list[Floats]:
     """Draw log-likelihood ratios of one measurement, by shortfall."""
     # Many draws of one measurement are one measurement of a longer vector: the same sampler, asked once.
     booked = replace(event, size=runs * change.size)

@@ -58,7 +58,7 @@ def audit(
         progress(next(number), total)
 
     first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
-    results, findings = list[Found](), [_unaudited(name) for name in first.samples]
+    results, findings = list[Found](), [_sample_finding(name) for name in first.samples]
     led = [(world, "", UNCHANGED)]
     if first.measured:
         try:
@@ -72,18 +72,18 @@ def audit(
                 # Of a branch that only the broad world has, the broad world is wide already.
                 if where is world:
                     widen(results[-1], model, budget, wide, step, factors)
-            findings.append(_searched(results))
+            findings.append(_search_finding(results))
         except Leak as leak:
-            findings.append(_refuted("search", leak))
+            findings.append(_refutation("search", leak))
     if not first.samples:
-        findings.append(_replayed(model, budget, led, seed, step))
+        findings.append(_replay_finding(model, budget, led, seed, step))
     heard = [
         listen(plan(where.domain, model, budget), result.gaps, runs=runs, seed=seed)
         for (where, _, _), result in zip(led, results, strict=False)
         if any(gap.change.size for gap in result.gaps)
     ]
     if heard:
-        findings.append(_listened(heard))
+        findings.append(_canary_finding(heard))
     if isinstance(model, PosteriorSampleMF):
         tries = max(40, min(runs, draws.CANARIES))
         proven = draws.listen_to_draws(model, budget, canaries=tries, seed=seed)
@@ -102,14 +102,14 @@ def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
     return [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
 
 
-def _searched(results: Sequence[Found]) -> Finding:
+def _search_finding(results: Sequence[Found]) -> Finding:
     ratios = most(results)
     largest, least = max(ratios.values()), min(ratios.values())
     pairs = sum(result.pairs for result in results)
     return Finding("search", pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
 
 
-def _replayed(
+def _replay_finding(
     model: Model,
     budget: Budget,
     led: Sequence[tuple[World, str, Factors]],
@@ -124,11 +124,11 @@ def _replayed(
                 tries += 1
                 step()
     except Leak as leak:
-        return _refuted("replay", leak)
+        return _refutation("replay", leak)
     return Finding("replay", tries)
 
 
-def _listened(heard: Sequence[Heard]) -> Finding:
+def _canary_finding(heard: Sequence[Heard]) -> Finding:
     """Report the canary of the branch that proved most, and the least power of any."""
     epsilon, shortfalls = max(one.epsilon for one in heard), [one.noticed for one in heard]
     noticed = None if None in shortfalls else 100 * max(filter(None, shortfalls))
@@ -136,10 +136,10 @@ def _listened(heard: Sequence[Heard]) -> Finding:
     return Finding("canary", runs, min(epsilon, LARGEST), mistaken=mistaken, noticed=noticed)
 
 
-def _refuted(kind: str, leak: Leak) -> Finding:
+def _refutation(kind: str, leak: Leak) -> Finding:
     return Finding(kind, differs=str(leak))
 
 
-def _unaudited(sample: str) -> Finding:
+def _sample_finding(sample: str) -> Finding:
     """Report a posterior sample: no noise hides it, so no search and no replay judges it."""
     return Finding("sample", differs=sample)

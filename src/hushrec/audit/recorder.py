@@ -79,8 +79,8 @@ class Recorder:
             # Positive and not 0, so that a factor moves counts and crowds the way it says.
             sizes = np.maximum(np.abs(noisy.values), noisy.step)
             measurement = replace(measurement, value=replace(noisy, values=factor * sizes))
-        self.measured.append(replace(measurement, value=_copied(measurement.value)))
-        return _copied(measurement.value)  # type: ignore[no-any-return]
+        self.measured.append(replace(measurement, value=_copy(measurement.value)))
+        return _copy(measurement.value)  # type: ignore[no-any-return]
 
 
 def branch_of(measured: Sequence[Measured]) -> str:
@@ -98,7 +98,7 @@ def ratio(one: Measured, other: Measured) -> float:
         raise Leak(f"{name}: the neighbour is charged another price")
     if one.public != other.public:
         raise Leak(f"{name}: the neighbour has other public settings")
-    distance = moved(event.norm, one.sums, other.sums)
+    distance = distance_of(event.norm, one.sums, other.sums)
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     power = 1 if event.norm == "l1" else 2
     # Integers and fractions: no rounding decides whether a bound is exceeded.
@@ -108,7 +108,7 @@ def ratio(one: Measured, other: Measured) -> float:
     return rounded if exact <= 1 else max(rounded, math.nextafter(1, 2))
 
 
-def moved(norm: str, one: Ints, other: Ints) -> int:
+def distance_of(norm: str, one: Ints, other: Ints) -> int:
     """Measure the distance of two sums in grid steps; under an L2 norm its square.
 
     Privacy: private.
@@ -129,6 +129,6 @@ def _sums(private: Any) -> Any:
     return cells
 
 
-def _copied(noisy: Any) -> Any:
+def _copy(noisy: Any) -> Any:
     arrays = {f.name: getattr(noisy, f.name) for f in fields(noisy)}
     return replace(noisy, **{name: a.copy() for name, a in arrays.items() if isinstance(a, np.ndarray)})

@@ -86,9 +86,9 @@ def watch(
     """
     seen, recorder = Seen(), Recorder(tape, factors)
     seen.measured = recorder.measured
-    with _printed(seen), _logged(seen), _traced(seen):
+    with _capture_output(seen), _capture_log(seen), _trace_lines(seen):
         release = fit(ratings, model, budget, entropy=Seeded(SEED, recorder))
-    seen.release = _settled(release)
+    seen.release = _bytes_without_ledger(release)
     return seen
 
 
@@ -103,9 +103,9 @@ def compare(model: Model, budget: Budget, one: People, other: People, factors: F
 
     Privacy: private.
     """
-    with failing("a fit"):
+    with leak_on_failure("a fit"):
         first = watch(one, model, budget, factors=factors)
-    with failing("only the neighbour"):
+    with leak_on_failure("only the neighbour"):
         second = watch(other, model, budget, first.measured)
     if len(first.measured) != len(second.measured):
         raise Leak("the neighbour makes fewer measurements")
@@ -119,7 +119,7 @@ def compare(model: Model, budget: Budget, one: People, other: People, factors: F
 
 
 @contextmanager
-def failing(who: str) -> Iterator[None]:
+def leak_on_failure(who: str) -> Iterator[None]:
     """Turn every error into a leak: the content of ratings must not make a fit fail.
 
     Privacy: private.
@@ -132,13 +132,13 @@ def failing(who: str) -> Iterator[None]:
         raise Leak(f"{who} fails: {error!r}") from error
 
 
-def _settled(release: Release) -> bytes:
+def _bytes_without_ledger(release: Release) -> bytes:
     ledger = {**release.statement.ledger, "id": "", "head": ""}
     return replace(release, statement=replace(release.statement, ledger=ledger)).to_bytes()
 
 
 @contextmanager
-def _printed(seen: Seen) -> Iterator[None]:
+def _capture_output(seen: Seen) -> Iterator[None]:
     """Capture the streams of Python and the descriptors below them, which compiled code writes to."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -161,7 +161,7 @@ def _printed(seen: Seen) -> Iterator[None]:
 
 
 @contextmanager
-def _logged(seen: Seen) -> Iterator[None]:
+def _capture_log(seen: Seen) -> Iterator[None]:
     handler, root = logging.Handler(0), logging.getLogger()
     handler.emit = lambda record: seen.logged.append(record.getMessage())  # type: ignore[method-assign]
     level = root.level
@@ -175,7 +175,7 @@ def _logged(seen: Seen) -> Iterator[None]:
 
 
 @contextmanager
-def _traced(seen: Seen) -> Iterator[None]:
+def _trace_lines(seen: Seen) -> Iterator[None]:
     def line(frame: FrameType, kind: str, argument: Any) -> Any:
         if kind == "line":
             seen.lines.append((frame.f_code.co_filename, frame.f_lineno))

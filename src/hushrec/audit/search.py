@@ -15,7 +15,7 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.audit.recorder import UNCHANGED, Factors, Leak, Measured, branch_of, ratio
-from hushrec.audit.replay import failing, record
+from hushrec.audit.replay import leak_on_failure, record
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.models.base import Model
@@ -137,9 +137,9 @@ def distances(
     Privacy: private.
     """
     one, other = pair
-    with failing("a fit"):
+    with leak_on_failure("a fit"):
         first = record(world.ratings(one), model, budget, factors=factors).measured
-    with failing("only the neighbour"):
+    with leak_on_failure("only the neighbour"):
         second = record(world.ratings(other), model, budget, first).measured
     if len(first) != len(second):
         raise Leak("the neighbour makes fewer measurements")
@@ -197,7 +197,7 @@ def search(
         one, other = result.worst if turn % 2 == 0 else result.nearest[weakest]
         # Neighbours differ in one user: theirs is the row to change and to take apart again.
         user = next(user for user in {**one, **other} if one.get(user) != other.get(user))
-        people = world.changed(one if user in one else other, user, rng)
+        people = world.change(one if user in one else other, user, rng)
         attempt((people, world.neighbour(people, user, *kind, rng)))
     return result
 

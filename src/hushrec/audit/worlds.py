@@ -145,12 +145,12 @@ class World:
             }
         if (unit, adjacency) == ("record", "replace"):
             return {
-                "a rating": (everybody, rated(everybody, "usual", 1 % self.domain.n_items, 0)),
-                "a rating in the middle": (everybody, _turned(everybody, "usual", top)),
-                "a user's only rating": (everybody, _turned(everybody, "light", top)),
-                "a heavy user's": (everybody, _turned(everybody, "heavy", top)),
-                "an only user's": (alone, _turned(alone, "heavy", top)),
-                "the only rating": (first, _turned(first, "light", top)),
+                "a rating": (everybody, with_rating(everybody, "usual", 1 % self.domain.n_items, 0)),
+                "a rating in the middle": (everybody, _turn_last(everybody, "usual", top)),
+                "a user's only rating": (everybody, _turn_last(everybody, "light", top)),
+                "a heavy user's": (everybody, _turn_last(everybody, "heavy", top)),
+                "an only user's": (alone, _turn_last(alone, "heavy", top)),
+                "the only rating": (first, _turn_last(first, "light", top)),
             }
         if (unit, adjacency) == ("user", "add-remove"):
             return {
@@ -188,9 +188,9 @@ class World:
             return without(people, user) if adjacency == "add-remove" else {**people, user: self._row(rng)}
         if adjacency == "add-remove":
             return without(people, user, item)
-        return rated(people, user, item, self._steps(rng))
+        return with_rating(people, user, item, self._steps(rng))
 
-    def changed(self, people: Given, user: str, rng: Generator) -> Given:
+    def change(self, people: Given, user: str, rng: Generator) -> Given:
         """Change a few ratings of this user, or of another one; no user loses their last rating."""
         # Mostly the user who differs; others matter where their rows decide a weight or a branch.
         changed_user = user if rng.random() < 0.7 else str(rng.choice(list(people)))
@@ -235,7 +235,7 @@ def without(people: Given, user: str, item: int | None = None) -> Given:
     return {**others, user: remaining} if remaining else others
 
 
-def rated(people: Given, user: str, item: int, steps: int) -> Given:
+def with_rating(people: Given, user: str, item: int, steps: int) -> Given:
     """Return people with one rating of a user added or changed.
 
     Privacy: public, made up.
@@ -243,7 +243,7 @@ def rated(people: Given, user: str, item: int, steps: int) -> Given:
     return {**people, user: {**people.get(user, {}), item: steps}}
 
 
-def _turned(people: Given, user: str, top: int) -> Given:
+def _turn_last(people: Given, user: str, top: int) -> Given:
     """Move the last rating of a user to the end of the scale that is farther from it."""
     item = max(people[user])
-    return rated(people, user, item, 0 if 2 * people[user][item] >= top else top)
+    return with_rating(people, user, item, 0 if 2 * people[user][item] >= top else top)

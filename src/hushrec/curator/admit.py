@@ -64,7 +64,7 @@ _ACCEPTED_BY: dict[Refusal, Accept | None] = {
 }
 
 
-def accepted(accept: str | Collection[str]) -> frozenset[str]:
+def parse_accept(accept: str | Collection[str]) -> frozenset[str]:
     """The reasons that are accepted, as a set."""
     reasons = frozenset({accept} if isinstance(accept, str) else accept)
     if unknown := reasons - {*get_args(Accept)}:

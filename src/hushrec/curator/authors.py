@@ -14,7 +14,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.settings import Settings
 
 
-def signed(plan: Plan, model: Settings, domain: Domain) -> Plan:
+def name_authors(plan: Plan, model: Settings, domain: Domain) -> Plan:
     """The plan with the names of the classes outside hushrec that it depends on.
 
     Args:

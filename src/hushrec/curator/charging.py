@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hushrec.curator.admit import accepted, admit
+from hushrec.curator.admit import admit, parse_accept
 from hushrec.curator.stopped_fits import StoppedFits, drop_uncharged
 from hushrec.data.anywhere import AnyPeople
 from hushrec.errors import (
@@ -87,10 +87,10 @@ def charged(
     """
     ledger, plan, seeded = stopped.ledger, recipe.plan, entropy is not None
     # The digest reads every row, so it is computed once, and only if somebody asks.
-    accept, digest = accepted(accept), cache(people.digest)
+    accept, digest = parse_accept(accept), cache(people.digest)
     found = None if seeded or ledger is None else stopped.under(plan.key(ledger.id), digest)
     if ledger is not None and found and found[0].state == "made":
-        return _made_before(ledger, *found, recipe, save)
+        return _read_stored(ledger, *found, recipe, save)
 
     # Whatever may be refused, or fail, does so here, before the charge.
     claims = not seeded and (ledger.kept if ledger else True)
@@ -120,7 +120,7 @@ def charged(
         raise
 
     # Measured, and stated, through the grant alone; then the ledger keeps what was made.
-    with _loss_told(grant, plan, ledger):
+    with _tell_loss(grant, plan, ledger):
         result = measure(grant)
         # On disk before the ledger knows its digest: after a crash between the two, the charge is still open.
         carried = kept.hand_over(grant.later) if kept and grant.later else ""
@@ -134,7 +134,7 @@ def charged(
     return result
 
 
-def _made_before(
+def _read_stored(
     ledger: Ledger,
     charge: Charge,
     sums: ChargeSums,
@@ -155,7 +155,7 @@ def _made_before(
 
 
 @contextmanager
-def _loss_told(grant: Grant, plan: Plan, ledger: Ledger) -> Iterator[None]:
+def _tell_loss(grant: Grant, plan: Plan, ledger: Ledger) -> Iterator[None]:
     """Say of an error inside what it costs: nothing where the sums are kept, else the charge."""
     try:
         yield

@@ -8,9 +8,9 @@ from typing import Literal
 
 from hushrec import models
 from hushrec.curator.admit import Accept, require_classes, require_loaded
-from hushrec.curator.authors import signed
+from hushrec.curator.authors import name_authors
 from hushrec.curator.charging import Recipe, charged
-from hushrec.curator.public_items import committed, item_prior
+from hushrec.curator.public_items import commit_to_facts, item_prior
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
 from hushrec.curator.suggest_model import choice
@@ -56,7 +56,7 @@ def plan(
         planned = model.plan_in_year(domain, budget, Year(whole, model.sums_digest(domain, whole)))
     else:
         planned = model.plan(domain, budget)
-    return committed(signed(planned, model, domain), item_prior(model, domain, prior))
+    return commit_to_facts(name_authors(planned, model, domain), item_prior(model, domain, prior))
 
 
 def fit(
@@ -160,10 +160,10 @@ def recipe(
     because = ""
     if model is None:
         whole = held.year.whole if held and held.year else state and whole_of(state, named, fresh=fresh)
-        whole = whole or _spent(named, account, held, None)
+        whole = whole or _budget_of(named, account, held, None)
         model, because = choice(domain, whole, personal_epsilon=facts.has_personal_epsilon)
         if not model.continues:
-            alone = _spent(named, account, held, None)
+            alone = _budget_of(named, account, held, None)
             model, because = choice(domain, alone, personal_epsilon=facts.has_personal_epsilon)
     model.require_feedback(domain)
     # The year: a stopped fit's own, if it goes on; else what the ledger lets this release take over.
@@ -174,7 +174,7 @@ def recipe(
         anew = None if goes_on else year_of(model, domain, state, named, fresh=fresh, without=without)
         year = held.year if held and goes_on else anew
     # The budget, and the measurements that the model lists under it, with what is public about items.
-    spent = _spent(named, account, held, year)
+    spent = _budget_of(named, account, held, year)
     _require_suitable(model, spent, facts)
     public, earlier = item_prior(model, domain, prior), None
     if account and state and year and isinstance(model, PrivateModel):
@@ -185,11 +185,11 @@ def recipe(
     else:
         planned = model.plan(domain, spent)
     assert isinstance(model, PrivateModel)  # others have no plan
-    plan = committed(signed(planned, model, domain), public)
+    plan = commit_to_facts(name_authors(planned, model, domain), public)
     return Recipe(
         plan=plan,
         # Nothing here has read a rating: the people come in only after ``admit``.
-        prepare=lambda people: partial(fitted, people, model, plan, public, earlier),
+        prepare=lambda people: partial(make_release, people, model, plan, public, earlier),
         content=Release.to_bytes,
         read=lambda content: replace(Release.from_bytes(content), repeated=True),
         footprint=model.footprint(domain, year.whole if year else spent),
@@ -211,7 +211,9 @@ def _goes_on(
     return held.year is None or model.sums_digest(domain, held.year.whole) == held.year.sums
 
 
-def _spent(named: Budget | None, account: Ledger | None, held: Charge | None, year: Year | None) -> Budget:
+def _budget_of(
+    named: Budget | None, account: Ledger | None, held: Charge | None, year: Year | None
+) -> Budget:
     """The budget that is named; or that of a stopped fit; or a share of what the ledger has left."""
     if named:
         return named
@@ -221,7 +223,7 @@ def _spent(named: Budget | None, account: Ledger | None, held: Charge | None, ye
     return account.share(first=year is not None and not year.releases)
 
 
-def fitted(
+def make_release(
     people: AnyPeople,
     model: PrivateModel,
     plan: Plan,
@@ -238,7 +240,7 @@ def fitted(
     people = people.capped(domain.max_per_user) if plan.budget.unit == "user" else people
     grant.prior, grant.earlier = public, earlier
     with stage(MEASURING, len(plan.measurements)):
-        release = _described(model.fit(people, grant), domain)
+        release = _with_texts(model.fit(people, grant), domain)
     return describe(release, grant, domain, personal_epsilon=facts.has_personal_epsilon)
 
 
@@ -261,7 +263,7 @@ def baseline(
 
     Privacy: private; nothing hides who is in the data.
     """
-    model, digest, release = _unprotected(data, model, prior, progress)
+    model, digest, release = _fit_without_noise(data, model, prior, progress)
     return not_private(release, model, (digest, *(prior.statement.people if prior else ())))
 
 
@@ -277,11 +279,11 @@ def fit_released(
 
     Privacy: post-processing.
     """
-    *_, release = _unprotected(data.ratings, model, None, progress)
+    *_, release = _fit_without_noise(data.ratings, model, None, progress)
     return from_data(release, data.statement)
 
 
-def _unprotected(
+def _fit_without_noise(
     data: AnyPeople, model: Model | None, prior: Release | None, progress: Progress | None
 ) -> tuple[Model, str, Release]:
     """A model, the digest of the data, and the model's release of them without noise."""
@@ -298,10 +300,10 @@ def _unprotected(
     with telling(progress), stage("fitting"):
         digest = data.digest()
         people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
-        return model, digest, _described(model.fit(people, WithoutNoise(terms, public)), data.domain)
+        return model, digest, _with_texts(model.fit(people, WithoutNoise(terms, public)), data.domain)
 
 
-def _described(release: Release, domain: Domain) -> Release:
+def _with_texts(release: Release, domain: Domain) -> Release:
     """The release with what the domain says about its items."""
     return replace(release, titles=domain.titles or (), features=domain.features or {})
 

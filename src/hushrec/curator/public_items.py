@@ -11,11 +11,11 @@ from scipy import sparse
 from hushrec import models
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.estimation.item_design import described, is_number, kinds_of_texts, labels_of
+from hushrec.estimation.item_design import describe_items, is_number, kinds_of_texts, labels_of
 from hushrec.estimation.public_release import of_release
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import Model
-from hushrec.models.lists.estimate.feature_values import placed
+from hushrec.models.lists.estimate.feature_values import place_items
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.release.artefact import Release
 
@@ -37,7 +37,7 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
                 f"{', '.join(able[:-1])} or {able[-1]}"
             )
         return NOTHING_KNOWN
-    prior = described(domain.titles or (), domain.features or {})
+    prior = describe_items(domain.titles or (), domain.features or {})
     if release is None:
         return prior
     scale = None if domain.feedback == "interactions" else domain.scale
@@ -46,7 +46,7 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
     return replace(public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses)
 
 
-def committed(plan: Plan, prior: ItemPrior) -> Plan:
+def commit_to_facts(plan: Plan, prior: ItemPrior) -> Plan:
     """The plan that names these facts: with others it is the plan of another release."""
     return replace(plan, beforehand=prior.clauses, beforehand_digest=prior.digest) if prior.digest else plan
 
@@ -104,7 +104,7 @@ def add_items(
         items=(*release.items, *new.items),
         titles=(*old_titles, *new_titles),
         features=texts,
-        tensors=placed(release.tensors, release.constants, table),
+        tensors=place_items(release.tensors, release.constants, table),
         constants={**release.constants, "placed_items": float(n_placed)},
         repeated=False,
         signed_by="",

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.admit import Accept, require_loaded, require_rows
-from hushrec.curator.authors import signed
+from hushrec.curator.authors import name_authors
 from hushrec.curator.charging import Recipe, charged
 from hushrec.curator.statements import describe_data
 from hushrec.curator.stopped_fits import stopped_fits
@@ -66,7 +66,7 @@ def randomize(
 
 def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
     """Plan ``randomize``. Reads no data."""
-    return signed(method.plan(domain, budget), method, domain)
+    return name_authors(method.plan(domain, budget), method, domain)
 
 
 def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Recipe[ReleasedData]:
@@ -87,7 +87,7 @@ def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Re
         """Gather the rows and make the law of what replaces them, which may run out of memory."""
         rows = people.gathered().require_ratings(by=type(method).__name__)
         law = method.randomizer(plan, method.cap_contributions(rows))
-        return lambda grant: reported(rows, method, plan, grant, law).data
+        return lambda grant: report_rows(rows, method, plan, grant, law).data
 
     return Recipe(
         plan=plan,
@@ -114,7 +114,7 @@ class Reported:
     rows: Ints
 
 
-def reported(
+def report_rows(
     ratings: People,
     method: Method,
     plan: Plan,
@@ -134,7 +134,7 @@ def reported(
     private = rows_in(order, plan.noisy[0].name, kept)
     shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
     answers = shuffled.indptr, shuffled.columns, shuffled.marks
-    randomized, rows = numbered(answers, order, ratings.domain)
+    randomized, rows = number_rows(answers, order, ratings.domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.facts(plan, ratings.domain)),
@@ -156,7 +156,7 @@ def rows_in(order: Ints, name: str, ratings: People) -> Rows:
     return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.values[places])
 
 
-def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -> tuple[People, Ints]:
+def number_rows(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -> tuple[People, Ints]:
     """The reported rows as ratings of numbered users, without empty rows; and whose they are.
 
     Args:

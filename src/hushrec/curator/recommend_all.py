@@ -107,7 +107,7 @@ class Listing:
         rows = Rows(block.indptr, block.items, block.numbers())
         if self._likes is None:
             return _table(block.users, self._items, self._ranking.of(rows))
-        used = _used(rows, rows.values >= self._likes)
+        used = _likes_of(rows, rows.values >= self._likes)
         return _table(block.users, self._items, self._ranking.of(used, seen=rows))
 
 
@@ -159,7 +159,7 @@ def _listable(release: Release, allowed: Iterable[str]) -> Bools:
     return np.array([item in names for item in release.items], dtype=np.bool_)
 
 
-def _used(rows: Rows, liked: Bools) -> Rows:
+def _likes_of(rows: Rows, liked: Bools) -> Rows:
     """The likes among rows of ratings, each given once."""
     ends = np.concatenate([[0], np.cumsum(liked)])[rows.indptr]
     return Rows(ends, rows.items[liked], np.ones(int(ends[-1])))
@@ -226,7 +226,7 @@ def recommend_on_spark(
         )
     ids = allowed if allowed is None or isinstance(allowed, str) else [*allowed]
     facts = release.to_bytes(), data.domain, n, ids
-    _made(*facts)  # raises here what would fail on every executor
+    _make_listing(*facts)  # raises here what would fail on every executor
     sent = data.frame.sparkSession.sparkContext.broadcast(facts)
     return data.frame.mapInArrow(partial(_lists, sent, data.domain, data.max_per_user), _SPARK_SCHEMA)
 
@@ -264,13 +264,13 @@ def _write(writer: Any, folder: str) -> None:
         raise DataError(f"{folder} exists; choose another folder") from None
 
 
-def _made(release: bytes, domain: Domain, n: int, allowed: list[str] | str | None) -> Listing:
+def _make_listing(release: bytes, domain: Domain, n: int, allowed: list[str] | str | None) -> Listing:
     return Listing(Release.from_bytes(release), domain, n, allowed)
 
 
 @lru_cache(maxsize=1)  # of a Python worker, which serves many tasks
 def _listing(sent: Any) -> Listing:
-    return _made(*sent.value)
+    return _make_listing(*sent.value)
 
 
 def _lists(sent: Any, domain: Domain, max_per_user: int | None, batches: Iterator[Any]) -> Iterator[Any]:

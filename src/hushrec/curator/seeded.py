@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hushrec.curator.admit import require_loaded
 from hushrec.curator.charging import Made, Recipe, charged
-from hushrec.curator.fit import Spending, fitted, recipe
+from hushrec.curator.fit import Spending, make_release, recipe
 from hushrec.curator.public_items import item_prior
 from hushrec.curator.randomize import data_recipe
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
@@ -44,7 +44,7 @@ def fit(
     """
     require_loaded(data)
     with telling(progress), stopped_fits(ledger, None) as stopped:
-        return _charged(data, recipe(data.facts, model, budget, prior, stopped), stopped, entropy)
+        return _make(data, recipe(data.facts, model, budget, prior, stopped), stopped, entropy)
 
 
 def year(
@@ -76,7 +76,7 @@ def year(
         of_year = Year(total, model.sums_digest(domain, total), before, spent)
         plan = model.plan_in_year(domain, budget_of(int(whole * share), total), of_year)
         grant = ledger.charge(plan, entropy=entropy(index))
-        yield fitted(data, model, plan, item_prior(model, domain, prior), earlier, grant)
+        yield make_release(data, model, plan, item_prior(model, domain, prior), earlier, grant)
         ledger.finish(grant, b"")
         earlier, before, spent = grant.later, (*before, index), ledger.state().spent
 
@@ -99,10 +99,10 @@ def randomize(
     """
     require_loaded(data)
     with stopped_fits(ledger, None) as stopped:
-        return _charged(data, data_recipe(data.facts, method, budget), stopped, entropy)
+        return _make(data, data_recipe(data.facts, method, budget), stopped, entropy)
 
 
-def _charged(people: AnyPeople, recipe: Recipe[Made], stopped: StoppedFits, entropy: Entropy) -> Made:
+def _make(people: AnyPeople, recipe: Recipe[Made], stopped: StoppedFits, entropy: Entropy) -> Made:
     if entropy.private:
         raise ConfigError(
             "a seeded experiment takes noise that can be repeated: pass entropy=Seeded(0); for a private "

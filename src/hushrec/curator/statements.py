@@ -38,7 +38,7 @@ def describe(
     """
     plan = grant.plan
     statement = dataclasses.replace(
-        _charged(plan, grant),
+        _charge_facts(plan, grant),
         measurements=plan.measured(grant.taken),
         decisions=tuple(grant.reasons),
         assumes=_assumes(plan, domain, personal_epsilon),
@@ -61,7 +61,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
     Privacy: public.
     """
-    charged = _charged(plan, grant)
+    charged = _charge_facts(plan, grant)
     # A device's roster is one user, whose id could be guessed from the digest of a domain that holds it.
     untold = {"domain"} if domain.users else set()
     return dataclasses.replace(
@@ -83,11 +83,11 @@ def not_private(release: Release, model: Model, people: tuple[str, ...]) -> Rele
     Args:
         people: digests of the people whose data it shows.
     """
-    statement = unprotected("unprotected.exact", model, model.baseline)
+    statement = unprotected_statement("unprotected.exact", model, model.baseline)
     return dataclasses.replace(release, statement=dataclasses.replace(statement, people=people))
 
 
-def unprotected(
+def unprotected_statement(
     caveat: str, model: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
 ) -> Statement:
     """The statement of what was made without any promise.
@@ -106,7 +106,7 @@ def unprotected(
         delta=0.0,
         diagnostics=diagnostics or {},
     )
-    return _made(statement, type(model).__name__, model.settings())
+    return _with_origin(statement, type(model).__name__, model.settings())
 
 
 def from_data(release: Release, statement: Statement) -> Release:
@@ -126,7 +126,7 @@ def from_data(release: Release, statement: Statement) -> Release:
     return dataclasses.replace(release, kind="factors", tensors=kept, users=(), statement=statement)
 
 
-def _charged(plan: Plan, grant: Grant) -> Statement:
+def _charge_facts(plan: Plan, grant: Grant) -> Statement:
     """The part of a statement that does not depend on what was measured."""
     statement = Statement(
         caveats=grant.caveats,
@@ -137,7 +137,7 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         year=_year(plan),
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
-    return _made(statement, plan.model, plan.settings)
+    return _with_origin(statement, plan.model, plan.settings)
 
 
 def _year(plan: Plan) -> Mapping[str, Any]:
@@ -148,7 +148,7 @@ def _year(plan: Plan) -> Mapping[str, Any]:
     return {**listed, "own_epsilon": plan.epsilon}
 
 
-def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
+def _with_origin(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
     """The statement with the name and the digest of what was charged, and the version of hushrec."""
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -164,7 +164,7 @@ def _assumes(
     replaces = budget.unit == "user" and budget.adjacency != "add-remove" and domain.users is None
     clauses: list[Clause | None] = [
         Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
-        _declared(domain),
+        _declarations(domain),
         Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
         Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
         Clause("assumes.everybody", facts) if replaces else None,
@@ -174,7 +174,7 @@ def _assumes(
         *dict.fromkeys(clause for one in plan.noisy for clause in one.assumes),
         Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
-        _expected(domain),
+        _expectations(domain),
         *_earlier(plan, facts),
         Clause("assumes.settings", facts),
         Clause("assumes.only_beside" if beside else "assumes.only", facts),
@@ -191,7 +191,7 @@ def _earlier(plan: Plan, facts: Mapping[str, Any]) -> Iterator[Clause]:
         yield Clause("assumes.left_out", {**facts, "releases": ranges(plan.year.left_out)})
 
 
-def _declared(domain: Domain) -> Clause:
+def _declarations(domain: Domain) -> Clause:
     """Return the domain's declarations about the catalogue, the scale and the crowd."""
     facts: dict[str, Any] = {
         "n_items": domain.n_items,
@@ -207,7 +207,7 @@ def _declared(domain: Domain) -> Clause:
     return Clause("assumes.catalogue" if domain.rating_scale is None else "assumes.catalogue_scale", facts)
 
 
-def _expected(domain: Domain) -> Clause | None:
+def _expectations(domain: Domain) -> Clause | None:
     """On what the declared crowd rests; None if none is declared."""
     users, events = domain.expected_users, domain.expected_records
     if users and events:

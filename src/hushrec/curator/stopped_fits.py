@@ -42,14 +42,14 @@ class StoppedFits:
         ledger.require_known(folder.marks())
         for held in folder.free():
             stack.enter_context(held)
-            if _given_up(ledger.state().under(held.token)):
+            if _is_given_up(ledger.state().under(held.token)):
                 held.remove()
             else:
                 self._held[held.token] = held
         handed_over = folder.carrieds()  # before the ledger is asked: what is written meanwhile stays
         state = ledger.state()
         for token, place in handed_over.items():
-            if _given_up(state.under(token)):
+            if _is_given_up(state.under(token)):
                 place.unlink(missing_ok=True)
         _name_others(ledger, folder)
 
@@ -128,9 +128,9 @@ class StoppedFits:
         assert self.ledger is not None
         give_up = f"hushrec ledger forfeit {self.ledger.place} {charge.release_index}"
         return ChargeUnpublished(
-            f"{_named(charge)} was charged, and its fit was stopped before the release was made. Nothing was "
-            "charged. To go on with it at no cost, repeat it with the same model and budget; to give it up, "
-            f"so that its ε stays spent, run {give_up}"
+            f"{_name_of(charge)} was charged, and its fit was stopped before the release was made. Nothing "
+            "was charged. To go on with it at no cost, repeat it with the same model and budget; to give it "
+            f"up, so that its ε stays spent, run {give_up}"
         )
 
 
@@ -169,7 +169,7 @@ def drop_uncharged(ledger: Ledger, sums: ChargeSums) -> None:
             sums.remove()
 
 
-def _given_up(charge: Charge | None) -> bool:
+def _is_given_up(charge: Charge | None) -> bool:
     """Whether nothing goes on from a charge: it was never made, or was forfeited."""
     return charge is None or charge.state == "forfeited"
 
@@ -180,7 +180,7 @@ def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
     for charge in ledger.state().charges:
         if charge.state == "charged" and charge.sums not in here:
             warnings.warn(
-                f"{_named(charge)} was charged and is not made. If no fit of it runs elsewhere, it was "
+                f"{_name_of(charge)} was charged and is not made. If no fit of it runs elsewhere, it was "
                 f"stopped: repeat it where its sums are, or give it up, so that its ε stays spent (hushrec "
                 f"ledger forfeit {ledger.place} {charge.release_index})",
                 LedgerWarning,
@@ -188,7 +188,7 @@ def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
             )
 
 
-def _named(charge: Charge) -> str:
+def _name_of(charge: Charge) -> str:
     cost = f", ε = {above(charge.budget.epsilon)}" if charge.budget else ""
     day = f", {charge.date}" if charge.date else ""
     return f"release {charge.release_index} ({charge.model}{cost}{day})"

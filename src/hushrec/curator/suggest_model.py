@@ -120,11 +120,11 @@ def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
         yield Choice(PrivateEASE(), "without noise, which items go together tells most")
         return
     ease = PrivateEASE()
-    if budget.delta > 0 and ease.decides(domain, budget):
+    if budget.delta > 0 and ease.may_measure_pairs(domain, budget):
         yield Choice(ease, "its first sums say whether the crowd is large enough to learn what goes together")
         yield Choice(Popularity(), "PrivateEASE does not fit into this machine's memory")
     else:
-        takes = ease.requirement(domain, budget)
+        takes = ease.needed_crowd(domain, budget)
         yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise: {takes}")
 
 

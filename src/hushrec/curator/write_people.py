@@ -56,7 +56,12 @@ def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progres
     require_lines(path, people.release.items)
     _require_room(people, path)
     text = json.dumps(people.facts(), sort_keys=True, ensure_ascii=False, allow_nan=False)
-    names = ["user_id", "item_id", *["rating"] * _rated(people), *["title"] * bool(people.release.titles)]
+    names = [
+        "user_id",
+        "item_id",
+        *["rating"] * _has_ratings(people),
+        *["title"] * bool(people.release.titles),
+    ]
     schema = pa.schema([(name, pa.float64() if name == "rating" else pa.large_string()) for name in names])
     with (
         telling(progress),
@@ -109,7 +114,7 @@ def _beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.synthetic.json")
 
 
-def _rated(people: SyntheticPeople) -> bool:
+def _has_ratings(people: SyntheticPeople) -> bool:
     return people.release.feedback == "ratings"
 
 
@@ -136,7 +141,7 @@ def _tables(people: SyntheticPeople, schema: pa.Schema) -> Iterator[pa.Table]:
         first += block.n_users
         given = pa.array(block.items)
         columns = [anonymous_ids(people.n_users, numbers), items.take(given)]
-        if _rated(people):
+        if _has_ratings(people):
             columns.append(pa.array(block.values))
         if len(titles):
             columns.append(titles.take(given))

@@ -129,7 +129,7 @@ def step(
     return np.asarray(factors + rate[:, None] * (width * sums.values - ridge * factors), dtype=np.float64)
 
 
-def filled(factors: Floats) -> Floats:
+def fill_ball(factors: Floats) -> Floats:
     """Scale factors so that 19 of 20 rows lie in the unit ball: longer rows have more signal for the noise.
 
     Privacy: post-processing.

@@ -48,7 +48,7 @@ class _Kind(NamedTuple):
     finer: Sequence["_Kind"] = ()
 
 
-def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> ItemPrior:
+def describe_items(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> ItemPrior:
     """Turn titles and features of a catalogue's items into tables; either may be empty.
 
     Features that are numbers are cut into tenths, each of about as many items. Others are labels, such as
@@ -102,10 +102,10 @@ def kinds_of_texts(
 
 
 def _numbers(name: str, texts: Sequence[str]) -> _Kind:
-    return _binned(name, texts, _BINS)._replace(finer=(_binned(name, texts, _FINER),))
+    return _bin_numbers(name, texts, _BINS)._replace(finer=(_bin_numbers(name, texts, _FINER),))
 
 
-def _binned(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
+def _bin_numbers(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
     """Return the part of the numbers that each item's is in, such as ``1990–1994``."""
     has = [is_number(text) for text in texts]
     numbers = np.array([float(text) for text, is_number in zip(texts, has, strict=True) if is_number])

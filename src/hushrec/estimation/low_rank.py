@@ -99,14 +99,14 @@ def _orthonormal(block: Floats32) -> Floats32:
     return block
 
 
-def multiplied(factors: Floats, out: Floats32) -> None:
+def write_product(factors: Floats, out: Floats32) -> None:
     """Write H Hᵀ over a square matrix, some rows at a time: in double precision it is twice as large."""
     for start in range(0, len(out), _ROWS):
         part = slice(start, start + _ROWS)
         np.matmul(factors[part], factors.T, out=out[part], casting="same_kind")
 
 
-def at_least(least: Floats, out: Floats32) -> None:
+def raise_entries(least: Floats, out: Floats32) -> None:
     """Raise the entries of a square matrix to l_i l_j and to 1/1000, some rows at a time.
 
     Args:
@@ -140,7 +140,7 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
     return np.asarray(vectors[:, kept] * np.sqrt(signal * (1 - edge / signal**2)), dtype=np.float64)
 
 
-def unclipped(variance: float, clip: float) -> float:
+def unclipping_factor(variance: float, clip: float) -> float:
     """Return the factor that undoes half of a clamp to ±B, given E min(z², B²) = ``variance``.
 
     A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is

@@ -105,7 +105,7 @@ def effect_prior(
     line = line.plus(popular[:, None], np.array([-1]), _POPULARITY * span**2)
     if prior.design.size:
         line = line.plus(prior.design, prior.groups)
-    expected = _fitted(line, sums, n, noise, np.zeros_like(n), span, _APART)
+    expected = _fit_line(line, sums, n, noise, np.zeros_like(n), span, _APART)
     public_items = np.isfinite(prior.effects)
     if public_items.any():
         # These people judge as those did, give or take: the line says how their judgement differs.
@@ -121,7 +121,7 @@ def effect_prior(
             sums[public_items] - n[public_items] * public,
             prior.effect_variance[public_items],
         )
-        of_public = _fitted(
+        of_public = _fit_line(
             better, residual_sums, n[public_items], noise[public_items], extra, span, _APART_FROM_PUBLIC
         )
         expected.mean[public_items] = public + of_public.mean
@@ -131,7 +131,7 @@ def effect_prior(
     return expected
 
 
-def _fitted(
+def _fit_line(
     line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float, apart: float
 ) -> EffectPrior:
     """Fit the effects' distribution around the line, of variance t (s² + v_i).

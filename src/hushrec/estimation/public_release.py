@@ -45,7 +45,7 @@ def of_release(
     _require_kind(release, scale)
     statement = release.statement
     _require_public(statement)
-    theirs = _matched(release, items, titles)
+    theirs = _match_items(release, items, titles)
     shared = np.flatnonzero(theirs >= 0)
     if not len(shared):
         raise ConfigError(
@@ -115,7 +115,7 @@ def _require_public(statement: Statement) -> None:
         )
 
 
-def _matched(release: Release, items: tuple[str, ...], titles: tuple[str, ...]) -> Ints:
+def _match_items(release: Release, items: tuple[str, ...], titles: tuple[str, ...]) -> Ints:
     """Return the place of each of the domain's items in the release, −1 if it is not there."""
     by_title = bool(release.titles and titles)
     theirs, ours = (release.titles, titles) if by_title else (release.items, items)

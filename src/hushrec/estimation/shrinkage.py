@@ -216,7 +216,7 @@ def _integrate(
         estimates.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 
 
-def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> ShrunkMeans:
+def damped_means(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> ShrunkMeans:
     """Return item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
     Counts below zero, which can only come from noise, count as zero.
@@ -256,7 +256,7 @@ def denoised_counts(counts: Known, expected: Floats | None = None) -> Floats:
     return np.maximum(np.where(observed > _CLEAR * sigma, observed, smooth), _LEAST)
 
 
-def combined(one: Noisy, other: Noisy) -> Noisy:
+def combine(one: Noisy, other: Noisy) -> Noisy:
     """Average two measurements of the same sums, each by the inverse of its variance.
 
     Privacy: post-processing.
@@ -277,7 +277,7 @@ def _likelihood(observed: Floats, sigma: float | Floats) -> tuple[Floats, Floats
     """Return a geometric grid of counts and the likelihood of each for each observation."""
     top = max(float(observed.max()), 4 * float(np.max(sigma)), 10.0) * 1.2
     grid = np.concatenate([[0.0], np.geomspace(min(1.0, float(np.min(sigma))), top, _GRID)])
-    likelihood = (observed[:, None] - grid) / _column(sigma)  # in place from here on: see ``shrinking``
+    likelihood = (observed[:, None] - grid) / _column(sigma)  # in place from here on: see ``shrinking_cost``
     # exp(−700) is above the smallest normal number: a row of zeros would have no posterior.
     np.minimum(np.square(likelihood, out=likelihood), 1400.0, out=likelihood)
     likelihood /= -2
@@ -335,7 +335,7 @@ def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:
     return np.maximum(counts * (1 + LIKING / span * effects), LEAST_POPULARITY)
 
 
-def shrinking(entries: int) -> tuple[float, float]:
+def shrinking_cost(entries: int) -> tuple[float, float]:
     """Return peak bytes and rough seconds of ``denoised_counts`` for this many entries."""
     cells = entries * (_GRID + 1.0)
     return 2 * 8 * cells, 30 * cells / 1.8e8

@@ -79,11 +79,11 @@ class Sums(NamedTuple):
         sigma = np.sqrt(self.variance)
         return sigma if len(sigma) > 1 else float(sigma[0])
 
-    def scaled(self, by: float) -> Self:
+    def scale(self, by: float) -> Self:
         """Return the sums of a crowd that is so many times as large."""
         return type(self)(by * self.values, by**2 * self.variance, by**2 * self.misfit)
 
-    def and_measured(self, values: Floats, sigma: float) -> Self:
+    def combine(self, values: Floats, sigma: float) -> Self:
         """Combine them with a further measurement.
 
         With a the earlier sums, of noise q, and y the new ones, of noise r: e = y − a, and the misfit is the
@@ -153,7 +153,7 @@ class YearlySums(NamedTuple):
         """The crowd now, at least 1."""
         return max(crowd(self.sizes, self.deviations), 1.0) if self.sizes else 1.0
 
-    def sized(self, size: float, deviation: float) -> Self:
+    def follow_size(self, size: float, deviation: float) -> Self:
         """Follow the crowd to this release.
 
         Args:
@@ -163,9 +163,9 @@ class YearlySums(NamedTuple):
         after = self._replace(sizes=(*self.sizes, size), deviations=(*self.deviations, deviation))
         # All sums are of a crowd of the size now, as if everyone who came were like those before.
         by = after.size / self.size
-        return after._replace(sums={name: of.scaled(by) for name, of in self.sums.items()})
+        return after._replace(sums={name: of.scale(by) for name, of in self.sums.items()})
 
-    def totalled(self, counts: Noisy) -> Self:
+    def follow_total(self, counts: Noisy) -> Self:
         """Follow the crowd by the sum of the counts, where its size is not measured.
 
         Items that are new add to the sum, and not to the crowd.
@@ -175,9 +175,9 @@ class YearlySums(NamedTuple):
         if earlier is not None and not (known := np.isfinite(earlier.variance)).all():
             more = max(total / max(float(counts.values[known].sum()), 1.0), 1.0)
         sizes, deviations = (tuple(more * one for one in listed) for listed in (self.sizes, self.deviations))
-        return self._replace(sizes=sizes, deviations=deviations).sized(total, deviation)
+        return self._replace(sizes=sizes, deviations=deviations).follow_size(total, deviation)
 
-    def measured(self, name: str, values: Floats, sigma: float, *, moved: float = 0.0) -> Self:
+    def combine(self, name: str, values: Floats, sigma: float, *, moved: float = 0.0) -> Self:
         """Combine sums of this release with those before.
 
         Args:
@@ -192,7 +192,7 @@ class YearlySums(NamedTuple):
         if earlier is None:
             combined = Sums(values, np.full(len(values), sigma**2))
         else:
-            combined = earlier.and_measured(values, sigma)
+            combined = earlier.combine(values, sigma)
         return self._replace(sums={**self.sums, name: combined})
 
 

@@ -56,8 +56,8 @@ class YearlyMatrix(NamedTuple):
             return None
         parts = ("triangle", "noise", "misfit", "items", "size")
         triangle, noise, misfit, head, size = (carried.arrays[f"{name}.{part}"] for part in parts)
-        here = Head(len(items), _moved(head, carried, items))
-        return cls(unpacked(triangle, len(noise)), noise, float(misfit[0]), here, float(size[0]))
+        here = Head(len(items), _places_now(head, carried, items))
+        return cls(unpack_triangle(triangle, len(noise)), noise, float(misfit[0]), here, float(size[0]))
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """Name it as the arrays of a carried sum."""
@@ -71,7 +71,7 @@ class YearlyMatrix(NamedTuple):
         }
         return {f"{name}.{part}": array for part, array in of.items()}
 
-    def evened(self, variance: Floats) -> Floats32:
+    def even_noise(self, variance: Floats) -> Floats32:
         """Scale rows and columns such that the noise of all entries is that of a typical one, packed.
 
         Args:
@@ -82,7 +82,7 @@ class YearlyMatrix(NamedTuple):
         scale = np.asarray(np.minimum(scale, 1), dtype=np.float32)
         return np.concatenate([row[i:] * scale[i:] * scale[i] for i, row in enumerate(self.matrix)])
 
-    def moved(self, size: float, head: Head, noise: float, ratio: Floats | None = None) -> Self:
+    def carry_over(self, size: float, head: Head, noise: float, ratio: Floats | None = None) -> Self:
         """Carry it over to the crowd now, and to a new head.
 
         Args:
@@ -102,7 +102,7 @@ class YearlyMatrix(NamedTuple):
         variance = np.where(known, np.minimum(by**2 * self.variance[at] * ratio**4, most), most)
         return type(self)(matrix, variance, by**2 * self.misfit, head, size)
 
-    def and_measured(self, measured: Floats32, noise: float, factors: Floats) -> Self:
+    def combine(self, measured: Floats32, noise: float, factors: Floats) -> Self:
         """Combine it with that of this release, in place.
 
         With U an orthonormal basis of the last factors, E = Y − A, and R the noise of Y, the misfit of an
@@ -137,7 +137,7 @@ class YearlyMatrix(NamedTuple):
         return self._replace(variance=after[:-1] ** 2 / max(after[-1], _LEAST), misfit=misfit)
 
 
-def unpacked(packed: Floats | Floats32, n: int) -> Floats32:
+def unpack_triangle(packed: Floats | Floats32, n: int) -> Floats32:
     """Unpack an upper triangle, row by row, with its diagonal or without, into a symmetric matrix."""
     matrix, diagonal = np.zeros((n, n), dtype=np.float32), int(len(packed) < packed_size(n))
     start = 0
@@ -151,10 +151,10 @@ def unpacked(packed: Floats | Floats32, n: int) -> Floats32:
 def head_of(carried: Carried | None, name: str, items: Sequence[str]) -> Head | None:
     """Return the head of a matrix that an earlier release handed over, for a catalogue; None without one."""
     head = carried.arrays.get(f"{name}.items") if carried else None
-    return None if carried is None or head is None else Head(len(items), _moved(head, carried, items))
+    return None if carried is None or head is None else Head(len(items), _places_now(head, carried, items))
 
 
-def _moved(head: Ints, carried: Carried, items: Sequence[str]) -> Ints:
+def _places_now(head: Ints, carried: Carried, items: Sequence[str]) -> Ints:
     """Return the place of a head's items in the catalogue now, −1 for those that left."""
     return np.where(head >= 0, places(items, carried.items)[head], -1)
 

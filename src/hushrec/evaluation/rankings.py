@@ -95,15 +95,19 @@ def rank(
             "the release and the parts have different catalogues; load all with the release's domain"
         )
     require_apart(train, test)
-    sought = _liked(test, likes)
+    sought = _select_likes(test, likes)
     rows = rows_of(train, sought)
-    own_rows = _own(train, rows)
+    own_rows = _own_rows(train, rows)
     listed = np.full(sought.n_users, -1, dtype=np.int64)
     if release.users and not fold_in:
         listed = ListedPeople(release).find(sought.users.to_pylist())
     items = np.empty((sought.n_users, n), dtype=np.int32)
-    _put(items, listed >= 0, _of_listed(release, listed[listed >= 0], _some(own_rows, listed >= 0), n))
-    at_home = (block.items for block in top_n(release, _some(own_rows, listed < 0), n))
+    _put(
+        items,
+        listed >= 0,
+        _rank_listed(release, listed[listed >= 0], _select_users(own_rows, listed >= 0), n),
+    )
+    at_home = (block.items for block in top_n(release, _select_users(own_rows, listed < 0), n))
     _put(items, listed < 0, at_home)
     # Users of either part, each once.
     everybody = train.n_users + test.n_users - int((rows_of(train, test) >= 0).sum())
@@ -119,7 +123,7 @@ def rank(
     )
 
 
-def _liked(test: People, likes: float | None) -> People:
+def _select_likes(test: People, likes: float | None) -> People:
     """Select the part of the test part that is to be found."""
     if test.domain.feedback == "interactions":
         if likes is not None:
@@ -138,7 +142,7 @@ def _liked(test: People, likes: float | None) -> People:
     return liked
 
 
-def _own(train: People, rows: Ints) -> Rows:
+def _own_rows(train: People, rows: Ints) -> Rows:
     """Select the items of the users in these rows; none where the row is −1."""
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
@@ -148,14 +152,14 @@ def _own(train: People, rows: Ints) -> Rows:
     return Rows(indptr, train.items[at], train.numbers()[at])
 
 
-def _some(rows: Rows, users: Bools) -> Rows:
+def _select_users(rows: Rows, users: Bools) -> Rows:
     counts = np.diff(rows.indptr)
     entries = np.repeat(users, counts)
     indptr = np.concatenate([[0], np.cumsum(counts[users])])
     return Rows(indptr, rows.items[entries], rows.values[entries])
 
 
-def _of_listed(release: Release, people: Ints, own_rows: Rows, n: int) -> Iterator[Ints]:
+def _rank_listed(release: Release, people: Ints, own_rows: Rows, n: int) -> Iterator[Ints]:
     """Rank items for people whom the release lists, by the vectors that it holds."""
     if not len(people):
         return

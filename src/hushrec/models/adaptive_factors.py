@@ -10,12 +10,12 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.documents.words import Clause
-from hushrec.estimation.shrinkage import combined
+from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
-from hushrec.models.liu_wang_smola.estimate import unweighted
+from hushrec.models.liu_wang_smola.estimate import mean_count
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
-from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measured
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measure_matrices
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import (
@@ -129,11 +129,11 @@ class AdaptiveFactors(PrivateModel):
             factors = _descent(domain).factors(crowd, baseline, people, run, branch)
             return factor_release(self, domain, baseline, factors)
         for first, query in _again(sums, branch):
-            noisy[first] = combined(noisy[first], run.measure(query, totals[first]))
+            noisy[first] = combine(noisy[first], run.measure(query, totals[first]))
         baseline = effects_of(sums, noisy, run.prior)
         if branch == EFFECTS:
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
-        matrices = [measured(pairs, baseline, people, run, branch)]
+        matrices = [measure_matrices(pairs, baseline, people, run, branch)]
         factors = self._covariance(domain, run.terms).factors(
             matrices.pop(), pairs, baseline.counts, min(self.rank, domain.n_items), run.prior, crowd
         )
@@ -206,7 +206,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run
     most = float(min(domain.max_per_user, domain.n_items))
     if terms.unit == "user":
         users = max(float(noisy["global count"].values[0]), 1.0)
-        each = unweighted(counts / users, sums.contribution_cap, most)
+        each = mean_count(counts / users, sums.contribution_cap, most)
     else:
         users = max(float(run.measure(USER_COUNT, user_count(people)).values[0]), 1.0)
         each = min(max(counts / users, 1.0), most)

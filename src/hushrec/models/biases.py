@@ -9,7 +9,7 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
-from hushrec.estimation.shrinkage import popularity, shrink, shrinking
+from hushrec.estimation.shrinkage import popularity, shrink, shrinking_cost
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.privacy.grant import Measures
@@ -116,10 +116,10 @@ def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     Privacy: public.
     """
     people, items = domain.n_users, domain.n_items
-    memory, seconds = shrinking(items)  # of the popularity; all counts are exact but under add-remove
+    memory, seconds = shrinking_cost(items)  # of the popularity; all counts are exact but under add-remove
     if terms.adjacency == "add-remove":
-        memory, _ = shrinking(max(people, items))
-        _, seconds = shrinking(people + 2 * items)
+        memory, _ = shrinking_cost(max(people, items))
+        _, seconds = shrinking_cost(people + 2 * items)
     drawn = 2 * (people + items) / DRAWS
     return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 

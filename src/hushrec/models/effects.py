@@ -16,7 +16,7 @@ from hushrec.estimation.shrinkage import (
     clamped_variance,
     popularity,
     shrink,
-    shrinking,
+    shrinking_cost,
 )
 from hushrec.estimation.yearly import YearlySums
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
@@ -98,9 +98,9 @@ class EffectSettings(Frozen):
 
         Privacy: charged (the measurements of ``sums``).
         """
-        return effects_of(sums, self.measured(sums, people, run).sums, run.prior)
+        return effects_of(sums, self.measure_year(sums, people, run).sums, run.prior)
 
-    def measured(self, sums: EffectSums, people: Population, run: Measures) -> YearlySums:
+    def measure_year(self, sums: EffectSums, people: Population, run: Measures) -> YearlySums:
         """Release the sums, and combine them with those of earlier releases of the year.
 
         Privacy: charged (the measurements of ``sums``).
@@ -110,11 +110,11 @@ class EffectSettings(Frozen):
         members = noisy.get("global count")
         year = YearlySums.of(run.earlier, sums.domain.items)
         if members is None:
-            year = year.totalled(noisy["item counts"])
+            year = year.follow_total(noisy["item counts"])
         else:
-            year = year.sized(float(members.values[0]), members.sigma)
+            year = year.follow_size(float(members.values[0]), members.sigma)
         for name, released in noisy.items():
-            year = year.measured(name, released.values, released.sigma)
+            year = year.combine(name, released.values, released.sigma)
         return year
 
     def shapes(self, domain: Domain, whole: Terms, norm: Norm) -> dict[str, float]:
@@ -175,7 +175,7 @@ def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
     Privacy: public.
     """
     n, user = domain.n_items, terms.unit == "user"
-    memory, seconds = shrinking(n)
+    memory, seconds = shrinking_cost(n)
     if user or terms.adjacency == "add-remove":
         seconds *= 4  # counts, effects given them, and popularity; else the counts are exact
     each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted

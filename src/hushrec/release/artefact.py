@@ -210,7 +210,7 @@ class Release:
             optional["values"] = {name: "\n".join(lines) for name, lines in names}
         facts |= {name: value for name, value in optional.items() if value is not None}
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        return _sealed(text, self.tensors)
+        return _seal(text, self.tensors)
 
     def save(self, path: str | Path) -> Path:
         """Write the release as one file, whole or not at all.
@@ -254,7 +254,7 @@ class Release:
                     "version that wrote it, or release again"
                 )
             # Only now, since another version may put its digest elsewhere.
-            if not _intact(data):
+            if not _is_intact(data):
                 raise ReleaseError("the release was altered after it was written; fetch it again")
             if (left := facts_of.typed(facts["dimensions"], int)) < 0:
                 raise ValueError("fewer dimensions than none")
@@ -468,7 +468,7 @@ def _is_id(name: str) -> bool:
         return False
 
 
-def _sealed(text: str, tensors: Mapping[str, NDArray[Any]]) -> bytes:
+def _seal(text: str, tensors: Mapping[str, NDArray[Any]]) -> bytes:
     """The file of these facts, as JSON, and tensors, with its SHA-256."""
     unsealed = f'{{"sha256":"{"0" * 64}",{text[1:]}'
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
@@ -476,7 +476,7 @@ def _sealed(text: str, tensors: Mapping[str, NDArray[Any]]) -> bytes:
     return data[:_START] + _digest(data) + data[_END:]
 
 
-def _intact(data: bytes) -> bool:
+def _is_intact(data: bytes) -> bool:
     """Whether the file states the SHA-256 of its bytes, in the one place for it."""
     return data[8:_START] == _BEFORE and data[_START:_END] == _digest(data)
 

@@ -15,7 +15,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
-from hushrec.release.lists import POOL, Reason, Similar, diversified
+from hushrec.release.lists import POOL, Reason, Similar, diversify
 from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.predictors.linear_items import LinearItems
 from hushrec.release.titles import Titles
@@ -111,7 +111,7 @@ class Client:
         Raises:
             ReleaseError: The item is not in the catalogue.
         """
-        (position,) = self._required([_normal(item)])
+        (position,) = self._positions_of([_normal(item)])
         title = self.release.titles[position] if self.release.titles else ""
         return title or self.release.items[position]
 
@@ -158,13 +158,13 @@ class Client:
         """
         lo, hi, _ = self.release.require_scale()
         names = tuple(self.release.items if items is None else map(_normal, items))
-        targets = self._required(names)
+        targets = self._positions_of(names)
         ignored: list[str] = []
         if user is None:
-            own_values, ignored = self._own(ratings)
-            scores = self._of_own(self._predictor.predict, own_values, targets)
+            own_values, ignored = self._parse_own(ratings)
+            scores = self._score_own(self._predictor.predict, own_values, targets)
         else:
-            scores = self._of_listed(user, ratings, targets)
+            scores = self._score_listed(user, ratings, targets)
         return Predictions(zip(names, np.clip(scores, lo, hi).tolist(), strict=True), ignored)
 
     def recommend(
@@ -206,16 +206,16 @@ class Client:
         n = whole(n, "n", 0, ReleaseError)
         if not is_number(diversity) or not 0 <= diversity <= 1:
             raise ReleaseError("diversity must be between 0 and 1")
-        own_values, ignored = self._own(ratings) if user is None else ({}, [])
-        targets = self._listable(own_values, exclude, allowed)
+        own_values, ignored = self._parse_own(ratings) if user is None else ({}, [])
+        targets = self._listable_positions(own_values, exclude, allowed)
         if user is None:
-            scores = self._of_own(self._predictor.rank, self._used(own_values), targets)
+            scores = self._score_own(self._predictor.rank, self._used_values(own_values), targets)
         else:
-            scores = self._of_listed(user, ratings, targets, rank=True)
+            scores = self._score_listed(user, ratings, targets, rank=True)
         best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]
         if diversity:
             similarity = self._predictor.similarity(targets[best], targets[best])
-            best = best[diversified(scores[best], similarity, n, diversity)]
+            best = best[diversify(scores[best], similarity, n, diversity)]
         items = targets[best]
         # The order is by choice (docs/decisions/lists-by-choice.md). Stars are shown beside it, for what is
         # listed.
@@ -223,9 +223,9 @@ class Client:
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
             if user is None:
-                predicted = self._of_own(self._predictor.predict, own_values, items)
+                predicted = self._score_own(self._predictor.predict, own_values, items)
             else:
-                predicted = self._of_listed(user, None, items)
+                predicted = self._score_listed(user, None, items)
             stars = np.clip(predicted, lo, hi).tolist()
         listed = zip(items, scores[best], stars, strict=True)
         rows = (
@@ -252,7 +252,7 @@ class Client:
             ReleaseError: The item is not in the catalogue, or the release does not tell which are alike.
         """
         n = whole(n, "n", 0, ReleaseError)
-        (position,) = positions = self._required([_normal(item)])
+        (position,) = positions = self._positions_of([_normal(item)])
         alike = self._predictor.similarity(positions, np.arange(len(self._positions)))[0]
         alike[position] = 0
         best = np.argsort(-alike, kind="stable")[:n]
@@ -285,10 +285,10 @@ class Client:
                 over own items.
         """
         n = whole(n, "n", 0, ReleaseError)
-        own_values, ignored = self._own(ratings)
-        used_values = self._used(own_values)
-        target = self._required([_normal(item)])
-        added = self._of_own(self._predictor.contributions, used_values, target)[:, 0]
+        own_values, ignored = self._parse_own(ratings)
+        used_values = self._used_values(own_values)
+        target = self._positions_of([_normal(item)])
+        added = self._score_own(self._predictor.contributions, used_values, target)[:, 0]
         names = [self.release.items[position] for position in used_values]
         features: list[tuple[str, str]] = []
         parts = np.zeros((len(names), 0))
@@ -305,7 +305,7 @@ class Client:
         strongest = sorted(reasons, key=lambda reason: -abs(reason.contribution))[:n]
         return Rows((reason for reason in strongest if reason.contribution), ignored)
 
-    def _of_own(
+    def _score_own(
         self, ask: Callable[[Ints, Floats, Ints], Floats], own_values: Mapping[int, float], targets: Ints
     ) -> Floats:
         """Return a predictor's answer to a user's own ratings or interactions."""
@@ -317,7 +317,7 @@ class Client:
             pass
         raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
-    def _of_listed(self, user: str, ratings: object, targets: Ints, *, rank: bool = False) -> Floats:
+    def _score_listed(self, user: str, ratings: object, targets: Ints, *, rank: bool = False) -> Floats:
         """Predicted ratings for a listed user, or the scores by which lists are ordered."""
         if ratings is not None:
             raise ReleaseError("give either own ratings or user=, not both")
@@ -332,23 +332,23 @@ class Client:
         ask = self._people.rank if rank else self._people.predict
         return ask(np.full(len(targets), person), targets)
 
-    def _listable(
+    def _listable_positions(
         self, own_items: Iterable[int], exclude: Iterable[str], allowed: Iterable[str] | None
     ) -> Ints:
         """Positions of the items that may be recommended, ascending."""
         listable = np.full(len(self._positions), allowed is None)
         if allowed is not None:
-            listable[self._known(allowed)] = True
-        listable[[*own_items, *self._known(exclude)]] = False
+            listable[self._known_positions(allowed)] = True
+        listable[[*own_items, *self._known_positions(exclude)]] = False
         return np.flatnonzero(listable)
 
-    def _known(self, names: Iterable[str]) -> list[int]:
+    def _known_positions(self, names: Iterable[str]) -> list[int]:
         """Positions of the ids that are in the catalogue."""
         if isinstance(names, str | bytes) or not isinstance(names, Iterable):
             raise ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']")
         return [self._positions[name] for name in map(_normal, names) if name in self._positions]
 
-    def _required(self, names: Sequence[str]) -> Ints:
+    def _positions_of(self, names: Sequence[str]) -> Ints:
         """Positions of ids that must be in the catalogue."""
         unknown = [name for name in names if name not in self._positions]
         if unknown:
@@ -357,7 +357,9 @@ class Client:
             )
         return np.array([self._positions[name] for name in names], dtype=np.int64)
 
-    def _own(self, data: Mapping[str, float] | Iterable[str] | None) -> tuple[dict[int, float], list[str]]:
+    def _parse_own(
+        self, data: Mapping[str, float] | Iterable[str] | None
+    ) -> tuple[dict[int, float], list[str]]:
         """Position → rating, or how often it was given, of the items that the user gave; and ids not used."""
         if data is None:
             raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed user")
@@ -405,7 +407,7 @@ class Client:
         times = Counter(map(_normal, data))
         return times if release.counts is not None else dict.fromkeys(times, most)
 
-    def _used(self, own_values: Mapping[int, float]) -> Mapping[int, float]:
+    def _used_values(self, own_values: Mapping[int, float]) -> Mapping[int, float]:
         """Return the values that a predictor uses: ratings, or the counts of interactions."""
         release = self.release
         if release.likes is None or release.scale is None:

@@ -38,9 +38,9 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
         rows = np.count_nonzero(np.diff(tensors["row_starts"]))
         return min(int(rows), int((raters > constants["neighbours"]).sum()))
     if kind == "dense neighbours":
-        return _tied(tensors["covariance"] != 0)
+        return _count_tied(tensors["covariance"] != 0)
     if kind == "item neighbours":
-        return _tied(tensors["similarity"] > 0)
+        return _count_tied(tensors["similarity"] > 0)
     factors = tensors["item_factors"].astype(np.float64)
     if kind == "linear items":
         return _linear_dimensions(factors, tensors["input_weights"], tensors["output_weights"])
@@ -120,7 +120,7 @@ def _linear_dimensions(factors: Floats, inputs: Floats, outputs: Floats) -> int:
     return 0 if (along > 0).all() or (along < 0).all() else 1
 
 
-def _tied(pairs: Bools) -> int:
+def _count_tied(pairs: Bools) -> int:
     """How many items are in a pair with another, from a packed upper triangle of pairs."""
     # The n with n (n + 1)/2 cells.
     n = int((np.sqrt(8 * len(pairs) + 1) - 1) / 2)

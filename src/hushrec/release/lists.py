@@ -81,7 +81,7 @@ def noisy_cosines(products: Floats, lengths: Floats, noise: Floats, items: Ints,
     return cosines(products, lengths[items], lengths[others]) * np.outer(weights[items], weights[others])
 
 
-def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) -> Ints:
+def diversify(scores: Floats, similarity: Floats, n: int, diversity: float) -> Ints:
     """Choose ``n`` candidates by maximal marginal relevance (Carbonell & Goldstein 1998, §2).
 
     The next one has the largest (1 − d) score − d · max similarity to those chosen before. Scores are scaled

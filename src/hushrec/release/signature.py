@@ -46,7 +46,7 @@ def new_key(path: str | Path, *, passphrase: str = "") -> str:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     except ImportError:
-        raise _missing() from None
+        raise _missing_package() from None
     private = Path(path)
     public = private.with_suffix(".pub")
     fix = "choose another name"
@@ -90,7 +90,7 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "") -> Path:
     private = _private(Path(key), passphrase)
     with files.refusing(path, "read", ReleaseError, "name the release file itself"):
         digest = files.sha256(path)
-    text = base64.b64encode(private.sign(_signed(digest))).decode()
+    text = base64.b64encode(private.sign(_bytes_to_sign(digest))).decode()
     beside = path.with_name(path.name + SUFFIX)
     files.write(beside, f"{text}\n", ReleaseError, fix="sign a copy in a folder of your own")
     return beside
@@ -112,7 +112,7 @@ def require_signed(data: bytes, path: Path, key: str | Path) -> str:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     except ImportError:
-        raise _missing() from None
+        raise _missing_package() from None
     beside = path.with_name(path.name + SUFFIX)
     if not beside.is_file():
         raise ReleaseError(
@@ -125,7 +125,7 @@ def require_signed(data: bytes, path: Path, key: str | Path) -> str:
         if not _SIGNATURE.fullmatch(signature):
             raise ValueError
         verifier = Ed25519PublicKey.from_public_bytes(base64.b64decode(public))
-        verifier.verify(base64.b64decode(signature), _signed(hashlib.sha256(data).hexdigest()))
+        verifier.verify(base64.b64decode(signature), _bytes_to_sign(hashlib.sha256(data).hexdigest()))
     except (InvalidSignature, ValueError):
         raise ReleaseError(
             f"{path.name} is not signed by this key: the file or its signature was altered, or is another "
@@ -162,7 +162,7 @@ def _private(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
     except ImportError:
-        raise _missing() from None
+        raise _missing_package() from None
     encrypted = is_encrypted(path)
     if encrypted and not passphrase:
         raise ReleaseError(f"{path} is encrypted: give its passphrase, in HUSHREC_KEY_PASSPHRASE")
@@ -181,10 +181,10 @@ def _pem(path: Path) -> str:
     return files.read_text(path, ReleaseError, fix="give the owner's private key", largest=_LARGEST)
 
 
-def _signed(digest: str) -> bytes:
+def _bytes_to_sign(digest: str) -> bytes:
     """The bytes to sign for a file; their first line keeps the signature from meaning anything elsewhere."""
     return f"hushrec release v1\n{digest}".encode()
 
 
-def _missing() -> ReleaseError:
+def _missing_package() -> ReleaseError:
     return ReleaseError("signatures need the package cryptography: pip install cryptography")

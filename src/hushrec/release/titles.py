@@ -107,7 +107,7 @@ def _keys(title: str) -> list[str]:
 
 def _key(title: str) -> str:
     """Letters folded, words separated by single blanks, an article at the end put first."""
-    plain = "".join(_folded(title.strip().removeprefix("a.k.a. ")))
+    plain = "".join(_fold(title.strip().removeprefix("a.k.a. ")))
     name, comma, last = plain.rpartition(",")
     if comma and last.strip() in _ARTICLES:
         plain = f"{last.strip()} {name}"
@@ -116,7 +116,7 @@ def _key(title: str) -> str:
     return " ".join(words) or title.strip()
 
 
-def _folded(title: str) -> Iterator[str]:
+def _fold(title: str) -> Iterator[str]:
     """Case, accents and letters of few alphabets folded."""
     for sign in unicodedata.normalize("NFKD", title.casefold()):
         if not unicodedata.combining(sign):

@@ -134,14 +134,14 @@ def _one_by_one(scorer: Predictor, rows: Rows, left: Bools, n: int) -> BlockScor
             np.flatnonzero(left[user]),
         )
         if isinstance(scorer, _Bounded):
-            for some, reached in _bounded(scorer, rated, values, targets, n):
+            for some, reached in _score_bounded(scorer, rated, values, targets, n):
                 scores[user, some] = reached
         else:
             scores[user, targets] = scorer.rank(rated, values, targets)
     return BlockScores(scores, np.zeros(rows.n_users), lambda users, items: scores[users, items])
 
 
-def _bounded(
+def _score_bounded(
     scorer: _Bounded, rated: Ints, values: Floats, targets: Ints, n: int
 ) -> Iterator[tuple[Ints, Floats]]:
     """Those of a user's items that can be among the n best with their scores, largest bounds first."""

@@ -55,7 +55,7 @@ class Population:
         self.n_listed = source.n_users
         rows = engine_of(source)
         personal_weigh = weigh if source.has_personal_epsilon else None
-        self.weighed: Engine[Weighed] = rows.map(partial(_weighed, personal_weigh))
+        self.weighed: Engine[Weighed] = rows.map(partial(_weigh, personal_weigh))
         self._everyone = None if personal_weigh else rows
 
     @property
@@ -73,7 +73,7 @@ class Population:
         return self.weighed.blocks()
 
 
-def _weighed(weigh: Callable[[Floats], Ints] | None, block: People) -> Weighed:
+def _weigh(weigh: Callable[[Floats], Ints] | None, block: People) -> Weighed:
     if block.personal_epsilon is None or weigh is None:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
     # Whole rows go, not only their weight: nothing that is drawn for others may depend on people of weight 0.

@@ -75,7 +75,7 @@ class SparkRows(Engine[Any]):
         # One further sum: how often each block was added.
         work = _Partial(source.domain, source.max_per_user, self._functions, add, every, version())
         sums = [np.zeros(shape, dtype=np.int64) for shape in every]
-        contained(partial(_read, _added_up(source.frame, work, sum(one.size for one in sums)), sums))
+        contained(partial(_read, _add_up(source.frame, work, sum(one.size for one in sums)), sums))
         *values, times = sums
         if (times != 1).any():
             raise DataError(
@@ -91,10 +91,10 @@ def require_ready(source: AnyPeople) -> None:
     Privacy: private.
     """
     if isinstance(source, SparkPeople):
-        SparkRows(source).total(_nothing)
+        SparkRows(source).total(_add_nothing)
 
 
-def _nothing(block: Any) -> None:
+def _add_nothing(block: Any) -> None:
     """Add nothing."""
 
 
@@ -150,7 +150,7 @@ def _batch(number: int, start: int, values: Ints) -> Any:
     return pa.record_batch(arrays, names=["sum", "start", "values"])
 
 
-def _same_added(batches: Batches) -> Iterator[Any]:
+def _add_same_places(batches: Batches) -> Iterator[Any]:
     # The shuffle has brought all rows of a place to one task.
     totals: dict[tuple[int, int], Ints] = {}
     for batch in batches:
@@ -166,12 +166,14 @@ def _same_added(batches: Batches) -> Iterator[Any]:
         yield _batch(*place, array)
 
 
-def _added_up(frame: Any, work: Callable[[Batches], Iterator[Any]], size: int) -> Any:
+def _add_up(frame: Any, work: Callable[[Batches], Iterator[Any]], size: int) -> Any:
     """A frame of chunks, each place once, in partitions that the driver reads one after the other."""
     tasks = _cores(frame)
     chunks = max(-(-size // CHUNK), 1)
-    parts = frame.coalesce(tasks).mapInArrow(_careful(work), _SCHEMA)
-    parts = parts.repartition(min(chunks, tasks), "sum", "start").mapInArrow(_careful(_same_added), _SCHEMA)
+    parts = frame.coalesce(tasks).mapInArrow(_withhold_values(work), _SCHEMA)
+    parts = parts.repartition(min(chunks, tasks), "sum", "start").mapInArrow(
+        _withhold_values(_add_same_places), _SCHEMA
+    )
     # Partitions are read one job after the other, so the sums are complete in the cluster before the first.
     return parts.repartition(-(-8 * size // _PARTITION), "sum", "start") if chunks > 1 else parts
 
@@ -187,12 +189,12 @@ def _read(frame: Any, sums: list[Ints]) -> None:
         sums[row["sum"]].reshape(-1)[start : start + len(values)] += values
 
 
-def _careful(work: Callable[[Batches], Iterator[Any]]) -> Callable[[Batches], Iterator[Any]]:
+def _withhold_values(work: Callable[[Batches], Iterator[Any]]) -> Callable[[Batches], Iterator[Any]]:
     """The same work, whose errors hold no private value: Spark writes them into its logs."""
-    return partial(_told, work)
+    return partial(_run_withholding, work)
 
 
-def _told(work: Callable[[Batches], Iterator[Any]], batches: Batches) -> Iterator[Any]:
+def _run_withholding(work: Callable[[Batches], Iterator[Any]], batches: Batches) -> Iterator[Any]:
     try:
         yield from work(batches)
         return

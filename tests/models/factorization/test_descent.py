@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
-from hushrec.models.factorization.descent import Factored, gradient_descent, scheduled, survey
+from hushrec.models.factorization.descent import Factored, epoch_values, gradient_descent, survey
 from support.packed import packed
 
 NAMES = ("people", "items", "person_effects", "item_effects")
@@ -25,7 +25,12 @@ def blocks(ratings, tmp_path):
 
 
 def learned(source, rank=70, epochs=3, **more):
-    settings = {"rates": scheduled(0.03, 0.9, epochs), "regs": [0.05] * epochs, "power": 0.5, "effects": True}
+    settings = {
+        "rates": epoch_values(0.03, 0.9, epochs),
+        "regs": [0.05] * epochs,
+        "power": 0.5,
+        "effects": True,
+    }
     return gradient_descent(source, rank, **{**settings, **more})
 
 

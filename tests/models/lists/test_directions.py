@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hushrec.estimation.head import Head
-from hushrec.models.lists.sums import LARGEST, WEIGHT_BITS, ItemWeights, PairSums, directed, largest_pull
+from hushrec.models.lists.sums import LARGEST, WEIGHT_BITS, ItemWeights, PairSums, largest_pull, project_users
 from support.interactions import interactions_of
 
 UNITS = ["user", "record"]
@@ -43,7 +43,7 @@ def test_vectors_are_those_of_the_definition(unit):
     for seed in range(10):
         lens = some_lens(40, np.flatnonzero(rng.random(40) < 0.8), seed)
         rows = [rng.permutation(40)[:n] for n in (1, 1, 1, 2, 3, 5, 8, 13, 39, 40)]
-        made = directed(interactions_of(40, rows), lens, unit)
+        made = project_users(interactions_of(40, rows), lens, unit)
         facts = zip(made.square, made.product, made.multiple, made.weight, strict=True)
         assert [tuple(map(int, each)) for each in facts] == [exact(lens, row, unit) for row in rows]
         for user, row in enumerate(rows):
@@ -69,7 +69,9 @@ def test_weights_are_rounded_to_a_thousandth_and_a_direction_has_length_one():
 def test_who_is_about_parallel_to_the_direction_counts_as_zero(unit):
     """Of τ times the direction only rounding is left; a part of z above the threshold counts."""
     lens = ItemWeights(Head(101, np.arange(101)), np.ones(101), np.append(np.ones(100), 0))
-    everything, more = directed(interactions_of(101, [range(100), range(101)]), lens, unit).weight.tolist()
+    everything, more = project_users(
+        interactions_of(101, [range(100), range(101)]), lens, unit
+    ).weight.tolist()
     assert everything == 0
     assert more == pytest.approx(2 ** (17 if unit == "user" else 21), rel=1e-4), "z is the last item"
 
@@ -86,7 +88,7 @@ def hostile():
 
 def largest_terms(lens, n, unit):
     """The most that a user with all items adds to a cell, to an item's part along v, and to its square."""
-    user = directed(interactions_of(n, [range(n)]), lens, unit)
+    user = project_users(interactions_of(n, [range(n)]), lens, unit)
     weight, multiple, square = int(user.weight[0]), abs(int(user.multiple[0])), int(user.square[0])
     dropped = 13 if unit == "user" else 17
     assert 0 <= weight <= 2**24, "the kernel's range"
@@ -117,7 +119,7 @@ def test_of_as_many_people_as_are_taken_every_sum_fits_whatever_they_give(unit):
     """The bound is never exceeded, and nearly reached by the worst of them."""
     nearest = 0.0
     for lens, n in hostile():
-        user = directed(interactions_of(n, [range(n)]), lens, unit)
+        user = project_users(interactions_of(n, [range(n)]), lens, unit)
         weight, multiple = int(user.weight[0]), abs(int(user.multiple[0]))
         item = max(weight * multiple * 1024, weight * multiple**2 * int(np.abs(lens.along).max()) >> 13)
         assert item <= largest_pull(n, unit)

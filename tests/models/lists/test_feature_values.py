@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, vstack
 
 from hushrec.item_prior import FeatureGroup
-from hushrec.models.lists.estimate.feature_values import CountModel, placed, value_table
+from hushrec.models.lists.estimate.feature_values import CountModel, place_items, value_table
 from hushrec.models.lists.estimate.pair_factors import RIDGE, Crowd, ItemFactors, ease, muting
 
 N, RANK = 60, 4
@@ -69,7 +69,7 @@ def test_what_features_explain_of_factors_is_all_of_them(world):
 def test_an_item_like_one_of_the_release_has_its_weights_and_direction(world):
     """Its twin's g_j A_j, d_j and count; b_j g_j lacks the twin's correction for what it says of itself."""
     table = world.table[world.measured]
-    longer = placed(world.tensors, world.made.constants, table)
+    longer = place_items(world.tensors, world.made.constants, table)
     new, old = slice(N, None), world.measured
     np.testing.assert_allclose(longer["item_scores"][new], world.counts.expected[old], rtol=1e-12)
     np.testing.assert_allclose(longer["input_weights"][new], world.weights.weights[old], rtol=1e-12)
@@ -84,8 +84,8 @@ def test_an_item_like_one_of_the_release_has_its_weights_and_direction(world):
 
 def test_new_items_do_not_change_how_later_ones_are_placed(world):
     first, second = world.table[:7], world.table[7:12]
-    both = placed(world.tensors, world.made.constants, vstack([first, second]).tocsr())
-    one = placed(world.tensors, world.made.constants, first)
-    again = placed(one, {**world.made.constants, "placed_items": 7.0}, second)
+    both = place_items(world.tensors, world.made.constants, vstack([first, second]).tocsr())
+    one = place_items(world.tensors, world.made.constants, first)
+    again = place_items(one, {**world.made.constants, "placed_items": 7.0}, second)
     for name, tensor in both.items():
         np.testing.assert_allclose(again[name], tensor, rtol=1e-12)

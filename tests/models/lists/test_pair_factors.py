@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hushrec.estimation.yearly_matrix import unpacked
+from hushrec.estimation.yearly_matrix import unpack_triangle
 from hushrec.models.lists.estimate.pair_factors import (
     Crowd,
     ItemFactors,
     Muting,
-    cleaned,
+    clean_pairs,
     ease,
     muting,
     pair_factors,
@@ -150,8 +150,13 @@ def test_items_that_the_fit_leaves_out_stand_for_the_same_directions():
     rows = np.sqrt(weights.variance)[:, None] * (table @ rng.normal(size=(6, 4))) * 3
     rows -= np.outer(weights.direction, weights.direction @ rows)
     triangle = off_diagonal(rows @ rows.T) + rng.normal(0, 1.0, n * (n - 1) // 2)
-    found = cleaned(
-        unpacked(triangle, len(variance)), np.ones(len(variance)), weights, crowd(1.0, 5.0), [table], 64
+    found = clean_pairs(
+        unpack_triangle(triangle, len(variance)),
+        np.ones(len(variance)),
+        weights,
+        crowd(1.0, 5.0),
+        [table],
+        64,
     ).factors
     fitted, left = np.arange(500), np.arange(500, n)
     for one, other in ((fitted, fitted), (fitted, left), (left, left)):

@@ -10,7 +10,7 @@ import pytest
 
 from hushrec.estimation.head import Head
 from hushrec.models.lists import sums
-from hushrec.models.lists.sums import ItemWeights, PairSums, directed
+from hushrec.models.lists.sums import ItemWeights, PairSums, project_users
 from hushrec.sums.population import Population
 from support.interactions import interactions_of, people_of
 from support.packed import packed
@@ -49,7 +49,7 @@ def same(one, other):
 
 def exact_pairs(rows, lens, unit):
     """Above the diagonal, by integers of any size: sums rounded down to 2^-24 once, their correction once."""
-    users = directed(interactions_of(lens.head.n_items, rows), lens, unit)
+    users = project_users(interactions_of(lens.head.n_items, rows), lens, unit)
     n, dropped = len(lens.head.items), 13 if unit == "user" else 17
     gram, cross, square = np.zeros((n, n), object), np.zeros(n, object), 0
     for user, (weight, multiple) in enumerate(
@@ -159,7 +159,7 @@ def test_a_correction_of_huge_sums_is_exact():
         full = np.zeros((6, 6), object)
         full[np.triu_indices(6)] = packed.tolist()
         full = full - (np.outer(b, v) + np.outer(v, b) >> 12)
-        found = sums._corrected(packed, cross, square, along)
+        found = sums._correct(packed, cross, square, along)
         assert found.tolist() == full[np.triu_indices(6, 1)].tolist()
 
 
@@ -251,7 +251,7 @@ def test_no_neighbours_around_the_threshold_move_a_sum_by_more_than_delta(search
             row = [*range(last)]
             others = [[]] if unit == "user" else [[row[:k] + row[k + 1 :]] for k in (0, 7, last - 1)]
             found += [ratios(search, lens, unit, row, other) for other in others]
-            seen.add(bool(directed(interactions_of(n, [row]), lens, unit).weight[0]))
+            seen.add(bool(project_users(interactions_of(n, [row]), lens, unit).weight[0]))
     assert seen == {True, False}, "some of them count, and some do not"
     assert max(worst(found).values()) <= 1
 
@@ -289,7 +289,7 @@ def with_unit(unit):
 @pytest.mark.full
 def test_users_who_are_not_normalised_are_found(search, monkeypatch):
     """The weight of single interactions, 1/‖z‖, for whole users; and none for single interactions."""
-    right = directed
+    right = project_users
 
     def not_squared(block, lens, unit):
         rows = right(block, lens, unit)
@@ -301,27 +301,27 @@ def test_users_who_are_not_normalised_are_found(search, monkeypatch):
         return rows._replace(weight=np.where(rows.weight > 0, 2**21, 0))
 
     for unit, wrong in (("user", not_squared), ("record", not_at_all)):
-        monkeypatch.setattr(sums, "directed", wrong)
+        monkeypatch.setattr(sums, "project_users", wrong)
         assert worst(ratios(search, *pair) for pair in with_unit(unit))["item pairs"] > 1
 
 
 @pytest.mark.full
 def test_weights_that_are_rounded_up_are_found(search, monkeypatch):
-    right = directed
+    right = project_users
 
     def rounded_up(block, lens, unit):
         rows = right(block, lens, unit)
         return rows._replace(weight=rows.weight + (rows.weight > 0))
 
-    monkeypatch.setattr(sums, "directed", rounded_up)
+    monkeypatch.setattr(sums, "project_users", rounded_up)
     assert worst(ratios(search, *pair) for pair in with_unit("user"))["item pairs"] > 1
 
 
 def test_a_square_that_is_taken_off_twice_is_found(search, monkeypatch):
     """b without its half leaves −(v·y)² v vᵀ/‖z‖² of a user."""
-    right = sums._corrected
+    right = sums._correct
     monkeypatch.setattr(
-        sums, "_corrected", lambda packed, cross, square, v: right(packed, cross, 2 * square, v)
+        sums, "_correct", lambda packed, cross, square, v: right(packed, cross, 2 * square, v)
     )
     lens = lens_of(np.ones(6), [1, 1, 1, 0, 0, 0])
     assert ratios(search, lens, "user", [0, 1, 2, 3], [])["item pairs"] > 1

@@ -46,7 +46,7 @@ def test_pairs_are_carried_over_entry_by_entry_to_the_crowd_and_the_weights_of_n
     rng = np.random.default_rng(0)
     before, noise = pairs_of(rng, [4, 0, 2, 3], 6), 3.0
     head, lens = Head(6, np.array([5, 2, 4, 0])), lens_of(rng, 4)._replace(direction=np.zeros(4))
-    after = before.carried_over(250.0, head, lens, noise)
+    after = before.carry_over(250.0, head, lens, noise)
 
     at = [before.sums.head.items.tolist().index(item) if item != 5 else None for item in head.items]
     grown = [0.0 if k is None else lens.weights[i] / before.lens.weights[k] for i, k in enumerate(at)]

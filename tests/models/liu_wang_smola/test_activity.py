@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.models.liu_wang_smola.estimate import numbers, unweighted
+from hushrec.models.liu_wang_smola.estimate import mean_count, numbers
 
 
 @pytest.mark.parametrize("each", [0.5, 3.0, 40.0, 2_000.0])
@@ -22,9 +22,9 @@ def test_weights_are_undone(each, cap):
     """Two fifths too little, where all users were taken for equal: c = (mean)²/K."""
     given = numbers(each, 1_000.0)
     counted = float(np.minimum(given, np.sqrt(given * cap)).mean())
-    assert unweighted(counted, cap, 1_000.0) == pytest.approx(given.mean(), rel=1e-6)
+    assert mean_count(counted, cap, 1_000.0) == pytest.approx(given.mean(), rel=1e-6)
 
 
 def test_noise_that_leaves_nothing_or_too_much_is_no_trouble():
-    assert unweighted(-3.0, 5.0, 100.0) == 1.0
-    assert unweighted(1e9, 5.0, 100.0) == pytest.approx(100.0)
+    assert mean_count(-3.0, 5.0, 100.0) == 1.0
+    assert mean_count(1e9, 5.0, 100.0) == pytest.approx(100.0)

@@ -5,7 +5,7 @@ import pytest
 
 from hushrec.models.liu_wang_smola.kernels import (
     Sides,
-    accepted,
+    accept_proposals,
     add,
     draw,
     reference_normal,
@@ -112,5 +112,5 @@ def test_what_gains_is_accepted_and_what_loses_by_its_chance():
         np.array([3.0, 0.0, -1.0, -1.0, np.nan, -np.inf]),
         np.array([0.99, 0.99, 0.36, 0.37, 0, 0]),
     )
-    assert accepted(gains, 1.0, chances).tolist() == [True, True, True, False, False, False]
-    assert accepted(gains, 2.0, chances).tolist() == [True, True, True, True, False, False]
+    assert accept_proposals(gains, 1.0, chances).tolist() == [True, True, True, False, False, False]
+    assert accept_proposals(gains, 2.0, chances).tolist() == [True, True, True, True, False, False]

@@ -9,7 +9,7 @@ from hushrec.release.synthesis.moments import Choices
 def test_items_are_distinct_and_ascend():
     choices = Choices(np.linspace(-3, 3, 40), np.random.default_rng(0).normal(size=(40, 2)))
     lengths = np.random.default_rng(1).integers(1, 21, 500)
-    rows, people = choices.drawn(lengths, np.random.default_rng(2))
+    rows, people = choices.draw(lengths, np.random.default_rng(2))
     assert np.diff(rows.indptr).tolist() == lengths.tolist()
     assert people.shape == (500, 2)
     for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
@@ -23,7 +23,7 @@ def test_one_item_is_drawn_by_its_weight(replaced):
     levels = np.log([1.0, 2.0, 3.0, 4.0])
     choices = Choices(levels / 2 if replaced else levels, np.zeros((4, 0)))
     n = 200_000
-    rows, _ = choices.drawn(np.ones(n, dtype=np.int64), np.random.default_rng(3))
+    rows, _ = choices.draw(np.ones(n, dtype=np.int64), np.random.default_rng(3))
     chances = np.array([0.1, 0.2, 0.3, 0.4])
     apart = (np.bincount(rows.items, minlength=4) - n * chances) / np.sqrt(n * chances * (1 - chances))
     assert (abs(apart).max() < 5.2) is not replaced
@@ -32,7 +32,7 @@ def test_one_item_is_drawn_by_its_weight(replaced):
 def test_two_items_are_drawn_without_replacement():
     """False alarm below 1e-6: P(i, j) = p_i p_j/(1 − p_i) + p_j p_i/(1 − p_j), each within 5.2 deviations."""
     chances, n = np.array([0.5, 0.3, 0.2]), 100_000
-    rows, _ = Choices(np.log(chances), np.zeros((3, 0))).drawn(
+    rows, _ = Choices(np.log(chances), np.zeros((3, 0))).draw(
         np.full(n, 2, dtype=np.int64), np.random.default_rng(4)
     )
     first, second = rows.items.reshape(n, 2).T
@@ -45,7 +45,7 @@ def test_two_items_are_drawn_without_replacement():
 
 def test_tastes_make_people_differ():
     tastes = np.array([[3.0], [3.0], [-3.0], [-3.0]])
-    rows, _ = Choices(np.zeros(4), tastes).drawn(np.full(4000, 2, dtype=np.int64), np.random.default_rng(5))
+    rows, _ = Choices(np.zeros(4), tastes).draw(np.full(4000, 2, dtype=np.int64), np.random.default_rng(5))
     pairs = rows.items.reshape(-1, 2)
     alike = ((pairs == [0, 1]).all(axis=1) | (pairs == [2, 3]).all(axis=1)).mean()
     assert alike > 0.7  # 1/3 without tastes
@@ -53,5 +53,5 @@ def test_tastes_make_people_differ():
 
 def test_extreme_utilities_are_finite():
     choices = Choices(np.array([1e30, -1e30, 0.0]), np.zeros((3, 0)))
-    rows, _ = choices.drawn(np.ones(50, dtype=np.int64), np.random.default_rng(6))
+    rows, _ = choices.draw(np.ones(50, dtype=np.int64), np.random.default_rng(6))
     assert set(rows.items.tolist()) == {0}

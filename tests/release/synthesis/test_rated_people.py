@@ -14,7 +14,7 @@ from support.releases import release
 def drawn(made, n=20_000, each=20.0):
     lengths = lengths_with(each, np.inf, len(made.items))
     rng = np.random.default_rng(0)
-    return RatedPeople(made, lengths).drawn(rng.permutation(lengths.quantiles(n)), rng)
+    return RatedPeople(made, lengths).draw(rng.permutation(lengths.quantiles(n)), rng)
 
 
 @pytest.fixture(scope="module")

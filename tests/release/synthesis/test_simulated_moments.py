@@ -8,8 +8,8 @@ from hushrec.data.synthetic import interactions
 from hushrec.release.synthesis import moments as module
 from hushrec.release.synthesis.moments import (
     _log_factors,
-    _simulated,
-    calibrated,
+    _simulate,
+    calibrate,
     popularity_moments,
     user_moments,
 )
@@ -27,7 +27,7 @@ def apart(moments, choices, seed=1):
     shown = np.flatnonzero((moments.factors**2).sum(axis=1) > 0)
     numbers = rng.permutation(moments.lengths.quantiles(40_000))
     eye = np.eye(len(shown))
-    drawn = _simulated(choices, moments, shown, eye, numbers, rng)
+    drawn = _simulate(choices, moments, shown, eye, numbers, rng)
     stated = moments.factors[shown] @ moments.factors[shown].T
     np.fill_diagonal(stated, 0)
     pairs = np.linalg.norm(drawn.pairs - stated) / np.linalg.norm(stated)
@@ -36,7 +36,7 @@ def apart(moments, choices, seed=1):
 
 
 def test_drawn_people_have_the_released_moments(moments):
-    pairs, counts = apart(moments, calibrated(moments))
+    pairs, counts = apart(moments, calibrate(moments))
     assert counts < 0.05
     assert pairs < 0.42
 
@@ -44,17 +44,17 @@ def test_drawn_people_have_the_released_moments(moments):
 @pytest.mark.full
 def test_without_rounds_the_moments_are_missed(moments, monkeypatch):
     """A planted fault: the closed form alone, which draws without replacement weaken."""
-    close, _ = apart(moments, calibrated(moments))
+    close, _ = apart(moments, calibrate(moments))
     monkeypatch.setattr(module, "_ROUNDS", 1)
     monkeypatch.setattr(module, "_AVERAGED", 1)
     monkeypatch.setattr(module, "_taste_step", lambda *of: np.zeros_like(of[2]))
-    far, _ = apart(moments, calibrated(moments))
+    far, _ = apart(moments, calibrate(moments))
     assert far > 1.3 * close
 
 
 @pytest.mark.full
 def test_the_same_moments_give_the_same_choices(moments):
-    first, again = calibrated(moments), calibrated(moments)
+    first, again = calibrate(moments), calibrate(moments)
     assert (first.levels == again.levels).all()
     assert (first.tastes == again.tastes).all()
 
@@ -64,7 +64,7 @@ def test_popularity_alone_is_kept_though_draws_are_without_replacement():
 
     popularity = np.array([0.9] + [0.05] * 40)
     moments = popularity_moments(popularity, lengths_with(2.0, np.inf, 41))
-    rows, _ = calibrated(moments).drawn(np.full(20_000, 2, dtype=np.int64), np.random.default_rng(0))
+    rows, _ = calibrate(moments).draw(np.full(20_000, 2, dtype=np.int64), np.random.default_rng(0))
     drawn = np.bincount(rows.items, minlength=41) / 20_000
     assert drawn[1:].mean() == pytest.approx(moments.counts[1:].mean(), rel=0.1)
 

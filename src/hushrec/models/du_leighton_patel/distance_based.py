@@ -198,7 +198,7 @@ class DistanceBased(Method):
 
     def _groups(self, domain: Domain) -> Groups:
         assert not isinstance(self.groups, str)
-        return _grouped(self.groups, domain, self.distance, self.threshold)
+        return _make_groups(self.groups, domain, self.distance, self.threshold)
 
     def _randomizer(self, groups: Groups) -> SubstitutionRandomizer:
         return SubstitutionRandomizer(
@@ -220,7 +220,9 @@ def _together(statement: Statement, epsilon: float) -> Clause:
 
 
 @lru_cache(maxsize=4)
-def _grouped(source: ItemFeatures | Release, domain: Domain, distance: Distance, threshold: float) -> Groups:
+def _make_groups(
+    source: ItemFeatures | Release, domain: Domain, distance: Distance, threshold: float
+) -> Groups:
     if isinstance(source, Release):
         if source.items != domain.items:
             raise ConfigError(

@@ -133,7 +133,9 @@ def survey(people: AnyPeople, star: float) -> tuple[float, DescentData]:
     return global_mean, DescentData(batches, person_counts, item_counts)
 
 
-def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:
+def epoch_values(
+    first: float, decay: float, epochs: int, schedule: Schedule = "geometric"
+) -> Sequence[float]:
     """Return a learning rate or penalty for each epoch; schedules start with first, first · decay.
 
     ``geometric``: first · decay^t. ``inverse``: first/(1 + (1/decay − 1) t), which falls ever more slowly

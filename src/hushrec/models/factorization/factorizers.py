@@ -185,7 +185,7 @@ def gradient_descent(
     factored = descent.gradient_descent(
         descent.DescentData(lambda: iter([batch]), ratings.counts, counts),
         rank,
-        rates=descent.scheduled(rate, decay, epochs),
+        rates=descent.epoch_values(rate, decay, epochs),
         regs=[reg] * epochs,
         power=power,
         effects=effects,

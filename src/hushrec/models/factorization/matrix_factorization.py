@@ -18,8 +18,8 @@ from hushrec.models.factorization.descent import (
     DescentData,
     Factored,
     Schedule,
+    epoch_values,
     gradient_descent,
-    scheduled,
     survey,
 )
 from hushrec.models.factorization.factorizers import Factors, Sparse, least_squares
@@ -121,8 +121,8 @@ class MatrixFactorization(Noiseless):
         learned = gradient_descent(
             source,
             self.rank,
-            rates=scheduled(self.learning_rate, self.decay, self.epochs, self.schedule),
-            regs=scheduled(self.reg, self.reg_decay, self.epochs, self.schedule),
+            rates=epoch_values(self.learning_rate, self.decay, self.epochs, self.schedule),
+            regs=epoch_values(self.reg, self.reg_decay, self.epochs, self.schedule),
             power=self.power,
             effects=self.effects,
             threads=self.threads,

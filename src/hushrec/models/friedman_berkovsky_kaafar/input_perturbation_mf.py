@@ -62,7 +62,7 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
     return before.then(Footprint(before.memory + 60 * n_kept, each, 32, seconds, pace, gathered=True))
 
 
-def factorised(
+def factorise_noisy(
     noisy: NoisyRatings,
     weights: Floats32 | None,
     biases: Biases,
@@ -222,7 +222,7 @@ class InputPerturbationMF(PrivateModel):
             noisy, weights = membership_probability(
                 noisy, biases.user_counts, biases.item_counts, cells.clip, cells.domain.scale.span
             )
-        return factorised(
+        return factorise_noisy(
             noisy,
             weights,
             biases,

@@ -48,10 +48,10 @@ class PrivateALS(AlternatingModel):
         no_users, no_items = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         items = normal_factors(domain.n_items, self.rank)
         for epoch in range(1, sums.epochs + 1):
-            items = sums.in_ball(factor_steps.filled(items))  # line 10
+            items = sums.in_ball(factor_steps.fill_ball(items))  # line 10
             # Lines 4 and 5, with noise on the right-hand sides and not on the solutions.
             users = factor_steps.solve(sides.users(epoch, no_users, items), raters, items, rated, span)
-            users = sums.in_ball(factor_steps.filled(users))  # line 6
+            users = sums.in_ball(factor_steps.fill_ball(users))  # line 6
             # Lines 8 and 9.
             items = factor_steps.solve(sides.items(epoch, users, no_items), rated, users, raters, span)
         return users * domain.scale.star, items / domain.scale.star

@@ -23,7 +23,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @compiled()
-def mixed(value: np.uint64) -> np.uint64:
+def mix(value: np.uint64) -> np.uint64:
     """Hash 64 bits (splitmix64)."""
     value = value + _GOLDEN
     value = (value ^ (value >> np.uint64(30))) * _FIRST
@@ -64,12 +64,12 @@ def list_gains(
         # A sum of hashes: the same for the same items, in whatever order.
         seed = np.uint64(len(row))
         for item in row:
-            seed += mixed(np.uint64(item))
-        if mixed(seed) >= below:
+            seed += mix(np.uint64(item))
+        if mix(seed) >= below:
             continue
         n_shown = 0
         for item in row:
-            shown[item] = mixed(seed ^ mixed(np.uint64(item))) >= HIDDEN
+            shown[item] = mix(seed ^ mix(np.uint64(item))) >= HIDDEN
             n_shown += shown[item]
         if 0 < n_shown < len(row):
             _score(row, shown, columns, inputs, outputs, intercept, scores)

@@ -70,8 +70,8 @@ class Popularity(PrivateModel):
         counts = self._counts(domain, run.terms)
         noisy = run.measure(counts.query, counts.measure(people))
         # The size of the crowd is not measured here: the counts' own sum follows it.
-        year = YearlySums.of(run.earlier, domain.items).totalled(noisy)
-        year = year.measured(noisy.name, noisy.values, noisy.sigma)
+        year = YearlySums.of(run.earlier, domain.items).follow_total(noisy)
+        year = year.combine(noisy.name, noisy.values, noisy.sigma)
         run.hand_over(lambda: Carried(domain.items, year.arrays()))
         return score_release(self, domain, year.sums[noisy.name].values)
 

@@ -14,7 +14,7 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
-from hushrec.estimation.shrinkage import Known, combined, denoised_counts, shrinking
+from hushrec.estimation.shrinkage import Known, combine, denoised_counts, shrinking_cost
 from hushrec.estimation.yearly import YearlySums
 from hushrec.estimation.yearly_matrix import head_of
 from hushrec.item_prior import ItemPrior
@@ -23,7 +23,7 @@ from hushrec.models.lists.estimate.feature_values import CountModel, count_model
 from hushrec.models.lists.estimate.pair_factors import (
     Crowd,
     Muting,
-    cleaned,
+    clean_pairs,
     ease,
     muting,
     rounds,
@@ -62,12 +62,12 @@ Three items each, for which Σ c/Σ √c is √3; at 1.9 each, EASE without nois
 """
 LEAST_EACH = 3
 """Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
-UNEVEN = 0.75
+LENGTH_RATIO = 0.75
 """Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
 people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
 VOTE_MOVES = 0.002
 """Deviation of a voter's mean vote from one release of a year to the next, which has other lists. By hand."""
-MORE = 2
+HEADROOM = 2
 """All sums must fit this many times the declared users. Chosen by hand."""
 
 
@@ -132,29 +132,29 @@ class PrivateEASE(PrivateModel):
         """Say whether taste is expected to be learned from the crowd, and how lists are made if not."""
         if domain.n_items < 2:
             return ""
-        learned = self.finds_taste(domain, budget)
+        learned = self.expects_taste(domain, budget)
         expected = "Taste is expected" if learned else "Taste is not expected"
         expectation = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
-        expectation += f"{self.requirement(domain, budget)}. "
-        if not self.decides(domain, budget):
+        expectation += f"{self.needed_crowd(domain, budget)}. "
+        if not self.may_measure_pairs(domain, budget):
             return f"{expectation}All of the budget goes to item counts, and everybody gets the same list."
         lists = "If the first sums say otherwise" if learned else "If the first sums confirm this"
         rest = "the rest of the budget goes to item counts, and lists are by popularity"
         return f"{expectation}{lists}, {rest}."
 
-    def decides(self, domain: Domain, budget: Budget) -> bool:
+    def may_measure_pairs(self, domain: Domain, budget: Budget) -> bool:
         """Return whether the bound on users allows for pairs, so that the first sums decide."""
         return len(self.queries(domain, budget)) > 1
 
-    def finds_taste(self, domain: Domain, budget: Budget) -> bool:
+    def expects_taste(self, domain: Domain, budget: Budget) -> bool:
         """Return whether the declared crowd is large enough for lists that are not by popularity alone."""
         return domain.crowd.users >= self.users_needed(domain, budget)
 
-    def requirement(self, domain: Domain, budget: Budget) -> str:
+    def needed_crowd(self, domain: Domain, budget: Budget) -> str:
         """Say which crowd it takes until taste is expected to be learned."""
         if domain.n_items < 2:
             return "it takes two items"
-        if not self.decides(domain, budget):
+        if not self.may_measure_pairs(domain, budget):
             each = self._most_lengths(domain, budget) / domain.max_users
             bound = math.ceil(_taste(domain) / whole_users(domain, budget, each))
             return f"it takes a bound of {bound:,} users or more (max_users)"
@@ -173,17 +173,17 @@ class PrivateEASE(PrivateModel):
             A whole number, or infinity where no number of such users is enough.
         """
         each = domain.crowd.each
-        if domain.n_items < 2 or each < LEAST_EACH or not self.decides(domain, budget):
+        if domain.n_items < 2 or each < LEAST_EACH or not self.may_measure_pairs(domain, budget):
             return math.inf
         # Σ_i of a user's weighted items: c of them at min(1, √(K/c)) each.
         counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
-        lengths = UNEVEN * self._lengths(math.sqrt(each), counted, budget)
+        lengths = LENGTH_RATIO * self._lengths(math.sqrt(each), counted, budget)
         return math.ceil(_taste(domain) / whole_users(domain, budget, lengths))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the largest of: counts, the triangle of pairs with its noise, its cleaning, EASE."""
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
-        counting, seconds = shrinking(n)
+        counting, seconds = shrinking_cost(n)
         cells = m * (m - 1) / 2
         pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
         updates = rounds(self.rank) * 2.0 * m * m * self.rank
@@ -202,13 +202,13 @@ class PrivateEASE(PrivateModel):
         counts, sizes = ItemCounts(domain, unit, self.contribution_cap), CrowdSize(unit)
         year = YearlySums.of(run.earlier, domain.items)
         first = run.measure(counts.query, lambda: counts.measure(people))
-        _, *later = self.queries(domain, run.terms)
-        if not later:
-            return self._by_popularity(domain, run, year.totalled(first), first)
+        queries = {query.name: query for query in self.queries(domain, run.terms)}
+        if "item counts again" not in queries:
+            return self._by_popularity(domain, run, year.follow_total(first), first)
         size = run.measure(sizes.query, sizes.measure(people))
-        year = year.sized(float(size.values[0]), size.sigma)
+        year = year.follow_size(float(size.values[0]), size.sigma)
         # Both counts and the crowd are those of the year so far; in a single release, those just measured.
-        so_far = year.measured(first.name, first.values, first.sigma)
+        so_far = year.combine(first.name, first.values, first.sigma)
         counted = float(so_far.sums[first.name].values.sum())  # denoised, it is larger where noise hides many
         lengths = self._lengths(year.size, max(counted, 0.0), run.terms)
         signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
@@ -216,17 +216,17 @@ class PrivateEASE(PrivateModel):
         hidden = few or signal < least
         why = _reason("few_items" if few else "counts" if hidden else "pairs", signal, least)
         if run.take(COUNTS if hidden else PAIRS, why) == COUNTS:
-            again = run.measure(later[-1], lambda: counts.measure(people))
-            return self._by_popularity(domain, run, year, combined(first, again))
+            again = run.measure(queries["item counts again"], lambda: counts.measure(people))
+            return self._by_popularity(domain, run, year, combine(first, again))
         return self._by_pairs(people, domain, run, so_far, lengths)
 
     def _by_popularity(self, domain: Domain, run: Measures, year: YearlySums, counts: Noisy) -> Release:
         """Rank items by popularity alone; what was learned of pairs waits. Privacy: post-processing."""
-        year = year.measured(counts.name, counts.values, counts.sigma)
+        year = year.combine(counts.name, counts.values, counts.sigma)
         run.hand_over(
             lambda: Carried(domain.items, {**year.arrays(), **passed_on(run.earlier, domain.items)})
         )
-        return score_release(self, domain, _denoised(year.sums[counts.name], run.prior)[0])
+        return score_release(self, domain, _denoise(year.sums[counts.name], run.prior)[0])
 
     def _by_pairs(
         self, people: Population, domain: Domain, run: Measures, year: YearlySums, lengths: float
@@ -237,7 +237,7 @@ class PrivateEASE(PrivateModel):
         """
         # The lens: which items, how much each counts, and where users lie on average. It is made of released
         # counts.
-        popularity, regression = _denoised(year.sums["item counts"], run.prior)
+        popularity, regression = _denoise(year.sums["item counts"], run.prior)
         # In a year this is the μ of all of it: a lens made for one release's part mutes what later sums can
         # show.
         weights, size = muting(popularity, mu(run.terms) * year.size), year.size
@@ -251,7 +251,7 @@ class PrivateEASE(PrivateModel):
         measured = self._pairs(domain, run.terms).measure(people, lens)
         *numbers, triangle = (run.measure(replace(query, branch=PAIRS), values) for query, values in measured)
         for noisy in numbers:
-            year = year.measured(noisy.name, noisy.values, noisy.sigma)
+            year = year.combine(noisy.name, noisy.values, noisy.sigma)
         # Post-processing from here on to the vote: combine, clean, solve.
         pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
         learned = self._learned(domain, run, pairs)
@@ -264,7 +264,7 @@ class PrivateEASE(PrivateModel):
         crowd = self._crowd(year, learned, lengths, popularity, weights, run.terms)
         features = tables_of(run.prior, weights.weights, weights.variance, head.items)
         whole = pairs.sums.matrix.copy() if run.yearly else pairs.sums.matrix  # it is overwritten
-        fitted = cleaned(whole, pairs.sums.sigma, pairs.lens, crowd, features, self.rank)
+        fitted = clean_pairs(whole, pairs.sums.sigma, pairs.lens, crowd, features, self.rank)
         factors = fitted._replace(factors=head.spread(fitted.factors))
         linear, explained = ease(factors, weights, float(year.sums["popular part"].values[0]), crowd)
         votes = Votes(run.terms.unit)
@@ -272,7 +272,7 @@ class PrivateEASE(PrivateModel):
         vote = run.measure(replace(votes.query, branch=PAIRS), ballot)
         # Earlier votes were about earlier lists: each counts less by what a list moves in a release.
         moved = VOTE_MOVES * min(MOST_VOTERS, size)
-        year = year.measured(vote.name, vote.values, vote.sigma, moved=moved)
+        year = year.combine(vote.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
         # People themselves decide whether the list by own items is better: it may be worse where signals say
@@ -338,16 +338,16 @@ class PrivateEASE(PrivateModel):
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
-        if MORE * domain.max_users > sums.most_people:
+        if HEADROOM * domain.max_users > sums.most_people:
             others = " or lower pair_items" if terms.unit == "record" else ""
             raise ConfigError(
                 f"sums over pairs of {sums.n_items:,} items of {domain.max_users:,} declared users may not "
-                f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
+                f"fit 64 bits; declare at most {sums.most_people // HEADROOM:,}{others}"
             )
         return sums
 
 
-def _denoised(counts: Known, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
+def _denoise(counts: Known, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
     """Return the counts without their noise, and what features say of them."""
     regression = count_model(counts, prior.tables)
     return denoised_counts(counts, regression.expected if regression else None), regression

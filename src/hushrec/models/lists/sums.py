@@ -189,7 +189,7 @@ class Directed(NamedTuple):
     weight: Ints
 
 
-def directed(block: People, lens: ItemWeights, unit: str) -> Directed:
+def project_users(block: People, lens: ItemWeights, unit: str) -> Directed:
     """The users of a block, as vectors; each depends on the user's own items alone.
 
     Args:
@@ -314,7 +314,7 @@ class PairSums:
         """
 
         def project(block: People) -> Directed:
-            return directed(block, lens, self.unit)
+            return project_users(block, lens, self.unit)
 
         rows = people.in_full.map(project)
         part, lengths, largest = rows.total(self._add_parts(lens), 1, 1, 1)
@@ -387,10 +387,10 @@ class PairSums:
         low >>= dropped
         if high:
             low += high.pop()
-        return _corrected(low, cross, (int(square[0]) << _WORD_BITS) + int(square[1]), lens.along)
+        return _correct(low, cross, (int(square[0]) << _WORD_BITS) + int(square[1]), lens.along)
 
 
-def _corrected(packed: Ints, cross: Ints, square: int, along: Ints) -> Ints:
+def _correct(packed: Ints, cross: Ints, square: int, along: Ints) -> Ints:
     """G − b vᵀ − v bᵀ above the diagonal with b = cross − square v/2, written over the packed triangle G.
 
     Products are taken in two parts, high and low bits, so that none leaves 64 bits.

@@ -32,7 +32,15 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import CSR, frozen
-from hushrec.models.liu_wang_smola.kernels import Sides, accepted, add, draw, losses, triangle_size, weigh
+from hushrec.models.liu_wang_smola.kernels import (
+    Sides,
+    accept_proposals,
+    add,
+    draw,
+    losses,
+    triangle_size,
+    weigh,
+)
 from hushrec.settings import Frozen
 from hushrec.sums.footprint import DRAWS, Footprint
 
@@ -417,7 +425,7 @@ def _half(chain: Chain, state: State, of_users: bool) -> None:
                 proposals = (np.sqrt(1 - tau**2) * now + tau * fresh).astype(np.float32)
             for part in chain.source.parts() if np.isfinite(high) else ():
                 weigh(*ratings(part, first), proposals, whole, low, high, gains)
-            moved = accepted(gains, heat, chances[whole].random(size))
+            moved = accept_proposals(gains, heat, chances[whole].random(size))
             effects[band][moved] = proposals[moved, 0]
             factors[band][moved] = proposals[moved, 1:]
 

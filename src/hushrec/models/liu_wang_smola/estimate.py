@@ -31,7 +31,7 @@ def numbers(each: float, most: float) -> Floats:
     return np.asarray(np.clip(each * spread / spread.mean(), 1, most), dtype=np.float64)
 
 
-def unweighted(counted: float, contribution_cap: float, most: float) -> float:
+def mean_count(counted: float, contribution_cap: float, most: float) -> float:
     """Return the mean number of ratings, ratings the mean of min(c, √(c K)) of people with c ratings each.
 
     Args:

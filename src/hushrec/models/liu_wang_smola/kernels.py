@@ -417,7 +417,7 @@ def _gain(value: float, predicted: float, low: float, high: float, whole: bool) 
     return (clamped - predicted) * (2 * value - predicted - clamped)
 
 
-def accepted(gains: Floats, temperature: float, chances: Floats) -> Bools:
+def accept_proposals(gains: Floats, temperature: float, chances: Floats) -> Bools:
     """Return which proposals are accepted.
 
     Args:

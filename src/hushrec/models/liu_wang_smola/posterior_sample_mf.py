@@ -89,7 +89,8 @@ class PosteriorSampleMF(PrivateModel):
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
         chains = partial(
-            _drawn, partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition)
+            _draw_arrays,
+            partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition),
         )
         drawn = Sample.of(run.sample_posterior(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
@@ -133,7 +134,7 @@ class PosteriorSampleMF(PrivateModel):
         return (self.loss_bound or widths) * domain.scale.span**2
 
 
-def _drawn(draw: Callable[..., Sample], key: bytes) -> Arrays:
+def _draw_arrays(draw: Callable[..., Sample], key: bytes) -> Arrays:
     """Draw, and give the sample as the arrays that are kept of it."""
     return draw(key=key).arrays()
 

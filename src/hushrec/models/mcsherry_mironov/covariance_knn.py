@@ -60,7 +60,7 @@ class CovarianceKNN(CovarianceModel):
             require_dense(domain)
         return super().queries(domain, terms)
 
-    def _finished(
+    def _make_release(
         self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
     ) -> Release:
         domain = sums.domain

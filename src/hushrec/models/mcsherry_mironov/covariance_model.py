@@ -20,7 +20,7 @@ from hushrec.estimation import low_rank
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import places
-from hushrec.estimation.yearly_matrix import YearlyMatrix, head_of, unpacked
+from hushrec.estimation.yearly_matrix import YearlyMatrix, head_of, unpack_triangle
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
 from hushrec.models.effects import EffectSettings, ItemEffects, effects_footprint, effects_of
@@ -171,10 +171,10 @@ class CovarianceSettings(Frozen):
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         if co_rating.sigma:
             # Wgt without its noise: what of its spectrum is above the noise's edge.
-            low_rank.multiplied(low_rank.spectral_factors(weights, co_rating.sigma), weights)
+            low_rank.write_product(low_rank.spectral_factors(weights, co_rating.sigma), weights)
         del co_rating
         expected = _expected_weights(sums, counts[head.items], crowd or sums.domain.crowd)
-        low_rank.at_least(expected, weights)
+        low_rank.raise_entries(expected, weights)
         sigma = released.sigma / star**2
         covariance = low_rank.full(released, n, star**2)
         del released
@@ -183,7 +183,7 @@ class CovarianceSettings(Frozen):
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         # The fit is of clamped ratings; half of what the clamp took from the factors is given back.
-        restored = star * low_rank.unclipped(variance, sums.clip / star)
+        restored = star * low_rank.unclipping_factor(variance, sums.clip / star)
         prior_factors = prior.factors_of(sums.domain.n_items)
         prior_factors = _longest(prior_factors, rank, n) if prior_factors.size else prior_factors
         factors = weighted_factors(
@@ -223,7 +223,7 @@ class CovarianceSettings(Frozen):
         )
 
 
-def measured(
+def measure_matrices(
     sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Measures, branch: str = ""
 ) -> Matrices:
     """Release covariance and weights of the residuals of the item effects, for the most rated items.
@@ -246,7 +246,7 @@ def measured(
     values = sums.measure(people, fixed["effects"], float(fixed["level"][0]), head)
     # A loop's variable would keep a triangle.
     covariance, weights = starmap(
-        lambda query, sums: _released(replace(query, branch=branch), sums, run), values
+        lambda query, sums: _release_triangle(replace(query, branch=branch), sums, run), values
     )
     return Matrices(covariance, weights, head)
 
@@ -274,24 +274,24 @@ def over_the_year(
     both, kept = [], dict[str, NDArray[Any]]()
     for name, triangle in (("covariance", covariance), ("weights", weights)):
         n, noise = len(head.items), triangle.sigma**2
-        now, before = unpacked(triangle.values, n), YearlyMatrix.of(earlier, name, items)
+        now, before = unpack_triangle(triangle.values, n), YearlyMatrix.of(earlier, name, items)
         if earlier is None or before is None:
             of_year = YearlyMatrix(now, np.full(n, noise), 0.0, head, size)
         else:
-            of_year = before.moved(size, head, noise)
+            of_year = before.carry_over(size, head, noise)
             at, factors = places(earlier.items, items)[head.items], earlier.arrays["covariance.factors"]
-            of_year = of_year.and_measured(now, noise, np.where(at[:, None] >= 0, factors[at], 0.0))
+            of_year = of_year.combine(now, noise, np.where(at[:, None] >= 0, factors[at], 0.0))
         both.append(of_year)
         kept |= of_year.arrays(name)
     variance = both[0].variance
     covariance, weights = (
-        low_rank.Triangle(of_year.evened(variance), float(np.sqrt(np.median(of_year.variance))))
+        low_rank.Triangle(of_year.even_noise(variance), float(np.sqrt(np.median(of_year.variance))))
         for of_year in both
     )
     return [Matrices(covariance, weights, head)], kept
 
 
-def _released(query: Measurement, sums: Callable[[], Ints], run: Measures) -> low_rank.Triangle:
+def _release_triangle(query: Measurement, sums: Callable[[], Ints], run: Measures) -> low_rank.Triangle:
     noisy = run.measure(query, sums)
     return low_rank.Triangle(noisy.values.astype(np.float32), noisy.sigma)
 
@@ -404,7 +404,7 @@ class CovarianceModel(PrivateModel):
     """how the covariance is measured and cleaned."""
 
     @abstractmethod
-    def _finished(
+    def _make_release(
         self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
     ) -> Release:
         """Clean the covariance (§4.6) and make the release. Privacy: post-processing.
@@ -447,12 +447,12 @@ class CovarianceModel(PrivateModel):
         """
         people, items = Population(feedback), feedback.domain.items
         effects, sums = self._effects(feedback.domain, run.terms), self._sums(feedback.domain, run.terms)
-        year = self.effects.measured(effects, people, run)
+        year = self.effects.measure_year(effects, people, run)
         baseline = effects_of(effects, year.sums, run.prior)
-        matrices, kept = [measured(sums, baseline, people, run)], dict[str, NDArray[Any]]()
+        matrices, kept = [measure_matrices(sums, baseline, people, run)], dict[str, NDArray[Any]]()
         if run.yearly:
             matrices, kept = over_the_year(matrices, run.earlier, items, year.size)
-        release = self._finished(baseline, matrices, sums, run.prior)
+        release = self._make_release(baseline, matrices, sums, run.prior)
         factors = {"covariance.factors": release.tensors.get("item_factors", np.zeros((len(items), 0)))}
         run.hand_over(lambda: Carried(items, {**year.arrays(), **kept, **factors}))
         return release

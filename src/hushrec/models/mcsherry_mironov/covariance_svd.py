@@ -33,7 +33,7 @@ class CovarianceSVD(CovarianceModel):
     rank: int = Field(default=20, ge=1, le=1024)
     """k, number of factors."""
 
-    def _finished(
+    def _make_release(
         self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
     ) -> Release:
         factors = self.covariance.factors(matrices.pop(), sums, baseline.counts, self.rank, prior)

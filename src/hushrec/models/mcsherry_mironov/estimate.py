@@ -23,7 +23,7 @@ from hushrec.estimation.low_rank import leading
 from hushrec.progress import steps
 
 ROUNDS = 20
-"""Number of updates of all item factors; few on purpose (``_updated``). Chosen by hand."""
+"""Number of updates of all item factors; few on purpose (``_update_precision``). Chosen by hand."""
 _PARTS = 8
 """Parts of the items that are updated in turn, as mean fields require; more cost time. Chosen by hand."""
 _TINY = 1e-3
@@ -36,7 +36,7 @@ _BEYOND = 1.5
 _SMALLEST_HEAD = 50
 """Items of the smallest part of a catalogue in which a component is looked for. Chosen by hand."""
 _FAST, _LEAST_DETERMINED = 0.15, 1e-3
-"""Exponent of the fast update of ``_updated``, and the smallest γ/n and Σ m² in it. Chosen by hand."""
+"""Exponent of the fast update of ``_update_precision``, and the smallest γ/n and Σ m² in it: by hand."""
 _SETTLED = 3
 """Number of rounds before a component is given up. Chosen by hand."""
 
@@ -103,7 +103,7 @@ def weighted_factors(
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for number in steps("cleaning", range(ROUNDS)):
         squares, spreads = _round(weights, covariance, factors, moments, mean, precision, row_variance)
-        precision = np.maximum(_updated(precision, n, squares, spreads), 1 / largest)
+        precision = np.maximum(_update_precision(precision, n, squares, spreads), 1 / largest)
         visible = np.einsum("ni,ni->i", factors, factors) > _LEAST * n
         # A component that noise hides has shrunk to nothing: leave it out of all that follows.
         if number >= _SETTLED and not visible.all():
@@ -117,7 +117,7 @@ def weighted_factors(
     return fitted
 
 
-def _updated(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Floats:
+def _update_precision(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Floats:
     """Update the precision of the prior of every component, after a round.
 
     Two updates have the same fixed point: n/Σ E(f − m)² of expectation maximisation, and γ/Σ (E f − m)² with

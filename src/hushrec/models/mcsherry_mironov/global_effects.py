@@ -92,7 +92,7 @@ class GlobalEffects(PrivateModel):
         if self.user_biases == "released":
             return people_release(self, domain, self.biases.measure(people, run, self.norm))
         sums = self.effects.sums(domain, run.terms, self.norm)
-        year = self.effects.measured(sums, people, run)
+        year = self.effects.measure_year(sums, people, run)
         run.hand_over(lambda: Carried(domain.items, year.arrays()))
         effects = effects_of(sums, year.sums, run.prior)
         # Factors of other people's public ratings, if there are any: nothing here says more of them.

@@ -147,7 +147,7 @@ class FactorPredictor:
                 # takes its place.
                 both[:, 0] = raised[first:last]
                 moments[place] = self._moments(both, rated)
-            vectors[start : start + size, 1:] = LIKING / self._span * _solved(moments)
+            vectors[start : start + size, 1:] = LIKING / self._span * _solve(moments)
         return vectors
 
     def _moments(self, both: Floats, rated: Ints | Ints32) -> Floats:
@@ -188,7 +188,7 @@ class FactorPredictor:
         return noisy_cosines(products, lengths, 1 / self._precision, items, others)
 
 
-def _solved(moments: Floats) -> Floats:
+def _solve(moments: Floats) -> Floats:
     """(I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i² from each user's moments of (r_i, x), shape (n_users, width)."""
     normal, right = moments[:, 1:, 1:], moments[:, 1:, :1]
     places = np.arange(normal.shape[1])

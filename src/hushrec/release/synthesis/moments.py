@@ -41,7 +41,7 @@ class Choices(NamedTuple):
     levels: Floats
     tastes: Floats
 
-    def drawn(self, lengths: Ints, rng: Generator) -> tuple[Rows, Floats32]:
+    def draw(self, lengths: Ints, rng: Generator) -> tuple[Rows, Floats32]:
         """Draw a block of people.
 
         Args:
@@ -116,15 +116,15 @@ class Lengths(NamedTuple):
 
 def lengths_with(mean: float, contribution_cap: float, n_items: int) -> Lengths:
     """Return lengths with a capped mean E min(c, √(K c)); with K = ∞ it is the mean."""
-    return _solved(lambda lengths: lengths.capped_mean(contribution_cap), mean, n_items)
+    return _solve_median(lambda lengths: lengths.capped_mean(contribution_cap), mean, n_items)
 
 
 def lengths_with_root(part: float, n_items: int) -> Lengths:
     """Return lengths with E √c/E c, which falls where people have more items."""
-    return _solved(lambda lengths: -lengths.root_part(), -part, n_items)
+    return _solve_median(lambda lengths: -lengths.root_part(), -part, n_items)
 
 
-def _solved(rising: Callable[[Lengths], float], value: float, n_items: int) -> Lengths:
+def _solve_median(rising: Callable[[Lengths], float], value: float, n_items: int) -> Lengths:
     """Return the lengths at which a function that rises with the median has a value, by halving."""
     most = max(n_items // 2, 1)
     low, high = math.log(1e-3), math.log(max(most, 2))
@@ -198,7 +198,7 @@ def user_moments(release: Release) -> UserMoments:
     popular = min(float(along @ along) / total, 1 - FLOOR)
     # Of W, what is along v is taken out; the rest is (1 − ℓ) T times the mean of z zᵀ/‖z‖².
     taste = (loaded - np.outer(direction, along)) / math.sqrt(total * (1 - popular))
-    taste[~_measured(factors, variance)] = 0
+    taste[~_items_with_pairs(factors, variance)] = 0
     unit, most = release.statement.unit, math.inf
     if unit == "user":
         n_users = total
@@ -209,10 +209,10 @@ def user_moments(release: Release) -> UserMoments:
         # T = Σ ‖y‖ ≈ √(mean d²) Σ √c, and Σ s = Σ c: their quotient tells E √c/E c.
         lengths = lengths_with_root(total / (scores.sum() * math.sqrt(square)), len(scores))
         n_users = scores.sum() / lengths.mean
-    return UserMoments(unit, most, scores / n_users, inputs, direction, _trimmed(taste), popular, lengths)
+    return UserMoments(unit, most, scores / n_users, inputs, direction, _trim(taste), popular, lengths)
 
 
-def _measured(factors: Floats, variance: Floats) -> Bools:
+def _items_with_pairs(factors: Floats, variance: Floats) -> Bools:
     """Return which items had their pairs measured, shape (n,): those with factors, at most ``MOST_ITEMS``."""
     measured = (factors != 0).any(axis=1)
     if measured.sum() > MOST_ITEMS:
@@ -248,7 +248,7 @@ def _total(diagonal: float, variance: Floats, explained: Floats) -> float:
     return max(high, 1.0)
 
 
-def _trimmed(factors: Floats) -> Floats:
+def _trim(factors: Floats) -> Floats:
     """Turn factors to their axes, and leave out those without length."""
     squares, axes = np.linalg.eigh(factors.T @ factors)
     long = squares > 1e-9 * max(float(squares.max(initial=0.0)), _LEAST)
@@ -275,7 +275,7 @@ _RIDGE = 0.01
 _STARTING_STEPS = 9
 
 
-def calibrated(moments: UserMoments) -> Choices:
+def calibrate(moments: UserMoments) -> Choices:
     """Return choices whose people agree with the released moments.
 
     A round draws people and moves β_j by the logarithm of the released count over theirs, and γ_j by a ridge
@@ -300,7 +300,7 @@ def calibrated(moments: UserMoments) -> Choices:
         step = 1 / (1 + number / 12)
         choices = Choices(levels, _spread(tastes, shown, len(levels)))
         directions = scale[:, None] * tastes
-        simulated = _simulated(choices, moments, shown, directions, rng.permutation(every), rng)
+        simulated = _simulate(choices, moments, shown, directions, rng.permutation(every), rng)
         # β_j += a log((N s_j/n̂ + 1)/(Σ_u weight + 1)): the ones keep items that nobody drew finite.
         more = (n_people * counts + 1) / (simulated.counts + 1)
         levels = levels + np.clip(step * np.log(more), -1, 1)
@@ -383,7 +383,7 @@ class _Simulated(NamedTuple):
     pairs: Floats
 
 
-def _simulated(
+def _simulate(
     choices: Choices, moments: UserMoments, shown: Ints, directions: Floats, lengths: Ints, rng: Generator
 ) -> _Simulated:
     """Draw people and measure them as the release's people were measured."""
@@ -407,7 +407,7 @@ def _simulated(
 def _blocks(choices: Choices, lengths: Ints, rng: Generator) -> Iterator[Rows]:
     size = max(_CELLS // len(choices.levels), 1)
     for start in range(0, len(lengths), size):
-        yield choices.drawn(lengths[start : start + size], rng)[0]
+        yield choices.draw(lengths[start : start + size], rng)[0]
 
 
 def _vectors(rows: Rows, moments: UserMoments, shown: Ints) -> tuple[Floats32, Floats]:

@@ -27,7 +27,7 @@ from hushrec.release.synthesis.moments import (
     SPREAD,
     Choices,
     Lengths,
-    calibrated,
+    calibrate,
     lengths_with,
     popularity_moments,
     user_moments,
@@ -64,7 +64,7 @@ class RatedPeople:
         effects = tensors["item_effects"].astype(np.float64)
         popularity = tensors["item_popularity"].astype(np.float64)
         liking = np.maximum(1 + LIKING * effects / self._span, 0.1)  # of a popularity that counts likes more
-        self._choices = calibrated(popularity_moments(popularity / liking, lengths))
+        self._choices = calibrate(popularity_moments(popularity / liking, lengths))
         factors = _factors(release)
         explained = (factors**2).sum(axis=1)
         square = self._span**2
@@ -76,9 +76,9 @@ class RatedPeople:
         self._levels, self._factors = level * slopes, factors * slopes[:, None]
         self._noise = np.sqrt(noise)
 
-    def drawn(self, lengths: Ints, rng: Generator) -> Rows:
+    def draw(self, lengths: Ints, rng: Generator) -> Rows:
         """Draw a block of people, with ratings on the scale as values."""
-        rows, _ = self._choices.drawn(lengths, rng)
+        rows, _ = self._choices.draw(lengths, rng)
         person = np.repeat(np.arange(len(lengths)), lengths)
         level = rng.standard_normal(len(lengths))
         tastes = rng.standard_normal((len(lengths), self._factors.shape[1]))
@@ -145,7 +145,7 @@ _RATED = frozenset({"factors", "factors and people", "neighbours", "dense neighb
 
 
 class _Drawer(Protocol):
-    def drawn(self, lengths: Ints, rng: Generator) -> Any: ...
+    def draw(self, lengths: Ints, rng: Generator) -> Any: ...
 
 
 class SyntheticPeople:
@@ -201,7 +201,7 @@ class SyntheticPeople:
         lengths = default_rng([self.seed, 0]).permutation(self.lengths.quantiles(self.n_users))
         with fraction("drawing synthetic people") as reached:
             for number, start in enumerate(range(0, self.n_users, size), 1):
-                drawn = self._drawer.drawn(lengths[start : start + size], default_rng([self.seed, number]))
+                drawn = self._drawer.draw(lengths[start : start + size], default_rng([self.seed, number]))
                 yield drawn[0] if isinstance(self._drawer, Choices) else drawn
                 reached.reach(min(start + size, self.n_users), self.n_users)
 
@@ -281,4 +281,4 @@ def _drawer(release: Release, mean_items: float | None) -> tuple[_Drawer, Length
             f"a release of {release.model} holds rows of a released data set, not a model of people; use "
             "that data set as it is"
         )
-    return calibrated(moments), moments.lengths
+    return calibrate(moments), moments.lengths

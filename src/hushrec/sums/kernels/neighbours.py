@@ -37,7 +37,7 @@ LOW = 0xFFFFFFFF
 _U = np.uint64
 
 
-def checked(
+def check_queries(
     indptr: Ints, items: Ints32, values: Floats32, who: Ints, targets: Ints, k_values: Ints, n_items: int
 ) -> tuple[Any, ...]:
     """Check the arguments about queries and convert them to the types of the loops."""
@@ -161,7 +161,9 @@ def user_knn(
     Privacy: private.
     """
     n_items = 1 + max((int(a.max()) for a in (rows_items, query_items, targets_item) if len(a)), default=-1)
-    queries = checked(query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items)
+    queries = check_queries(
+        query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items
+    )
     if rows_values.shape != rows_items.shape or distance not in (SQUARED, COSINE, PEARSON):
         raise ValueError("each rating must have a value, and distance must be one of the three")
     if excluded.shape != (len(query_indptr) - 1,) or not (excluded < len(rows_indptr) - 1).all():
@@ -202,7 +204,9 @@ def item_knn(
     Privacy: private.
     """
     n_items = len(item_means)
-    queries = checked(query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items)
+    queries = check_queries(
+        query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items
+    )
     if similarity.shape != (n_items * (n_items + 1) // 2,):
         raise ValueError("the similarities must be the packed upper triangle of the items")
     common = frozen(similarity, np.float32), frozen(item_means, np.float64)

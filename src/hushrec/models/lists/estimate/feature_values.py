@@ -91,8 +91,8 @@ def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
         if step % _EVERY == 0:
             # MacKay: τ_k = Σ b²/Σ (1 − Var b/τ_k) over the values of a kind.
             uncertain = np.diag(dpotri(root[0], lower=True)[0])[1:]  # of the inverse
-            determined = _summed(1 - uncertain / spread[kinds], kinds, spread)
-            squares = _summed(coefficients[1:] ** 2, kinds, spread)
+            determined = _sum_by_kind(1 - uncertain / spread[kinds], kinds, spread)
+            squares = _sum_by_kind(coefficients[1:] ** 2, kinds, spread)
             spread = np.clip(squares / np.maximum(determined, 1e-9), _LEAST, _MOST)
     predicted = np.clip(columns @ coefficients, centre + _LOWEST, centre + _HIGHEST)
     of_values = np.zeros(sum(table.shape[1] for table in tables))
@@ -100,7 +100,7 @@ def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
     return CountModel(np.asarray(np.exp(predicted), dtype=np.float64), float(coefficients[0]), of_values)
 
 
-def _summed(values: Floats, kinds: Ints, like: Floats) -> Floats:
+def _sum_by_kind(values: Floats, kinds: Ints, like: Floats) -> Floats:
     """Sum over the values of each kind."""
     return np.asarray(np.bincount(kinds, values, len(like)), dtype=np.float64)
 
@@ -162,7 +162,7 @@ def value_table(
     part = (table[items].T @ (spread[items] * along)) @ factors / max(float(along @ along), LEAST)
     scale = np.zeros(len(spread))
     scale[items] = spread[items] / diagonal[items]
-    weighted = _scaled(table, scale)
+    weighted = _scale_rows(table, scale)
     return ValueTable(
         values=tuple((group.name, label) for group in groups for label in group.shown),
         tensors={
@@ -182,7 +182,7 @@ def value_table(
     )
 
 
-def placed(tensors: Mapping[str, Any], constants: Mapping[str, float], table: Any) -> dict[str, Any]:
+def place_items(tensors: Mapping[str, Any], constants: Mapping[str, float], table: Any) -> dict[str, Any]:
     """Return the tensors of a release with further items, whose features alone are known.
 
     EASE scores item j by y_j Σ_i x_i d_i g_i/d_j, with y_j = g_j A_j the loaded features' part of L_j: no one
@@ -209,7 +209,7 @@ def placed(tensors: Mapping[str, Any], constants: Mapping[str, float], table: An
     loaded += np.outer(along / math.sqrt(float(((s * d) ** 2).sum())), direction)
     # A_j: the item's own variance, of which no factor takes a part, and the ridge.
     diagonal = constants["own_variance"] * (variance + RIDGE)
-    weighted = _scaled(table, np.sqrt(variance) / diagonal)
+    weighted = _scale_rows(table, np.sqrt(variance) / diagonal)
     ends = tensors["value_starts"][-1] + weighted.indptr[1:]
     added = {
         "item_factors": loaded / diagonal[:, None],
@@ -226,7 +226,7 @@ def placed(tensors: Mapping[str, Any], constants: Mapping[str, float], table: An
     }
 
 
-def _scaled(table: Any, scale: Floats) -> Any:
+def _scale_rows(table: Any, scale: Floats) -> Any:
     """Multiply the rows of a sparse table; columns ascend in each."""
     scaled = sparse.csr_array(sparse.diags_array(scale) @ table)
     scaled.sort_indices()

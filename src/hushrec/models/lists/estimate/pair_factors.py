@@ -163,7 +163,7 @@ def feature_factors(
     sizes = np.repeat(np.sqrt(coefficients), [group.table.shape[1] for group in groups])
     loads = np.zeros((n_values, len(values)))
     loads[sizes > 0] = sizes[sizes > 0, None] * axes / np.sqrt(values)
-    return ExpectedFactors(_moved(pairs, basis, values), basis, loads)
+    return ExpectedFactors(_move_to_pairs(pairs, basis, values), basis, loads)
 
 
 def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
@@ -204,7 +204,7 @@ def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
     return np.asarray(basis @ turned[:, :most])[:, kept], values[kept], axes[:most][kept].T
 
 
-def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
+def _move_to_pairs(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
     """Move the mean Q κ Qᵀ towards the pairs, direction by direction.
 
     Qᵀ (Z + its missing diagonal) Q − diag κ has entries N(0, ν κ_j κ_k + 1), twice as much on the diagonal. ν
@@ -334,7 +334,7 @@ class ItemFactors(NamedTuple):
     values: Floats
 
 
-def cleaned(
+def clean_pairs(
     pairs: Floats32, sigma: Floats, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
 ) -> ItemFactors:
     """Fit item factors to released pairs; where the noise hides all, rows are 0.
@@ -429,7 +429,7 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
     n = len(pairs)
     t = np.maximum(variance, _LEAST_VARIANCE * variance.mean())[:, None]
     root = np.sqrt(t)
-    factors = np.hstack([means, _starting(pairs, root, root * means, further)])
+    factors = np.hstack([means, _start_factors(pairs, root, root * means, further)])
     expected = np.hstack([means, np.zeros((n, further))])
     spread = np.zeros_like(factors)
     turned_to = np.eye(factors.shape[1])
@@ -462,7 +462,7 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
     return np.asarray(factors, dtype=np.float64), np.asarray(turned_to, dtype=np.float64)
 
 
-def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
+def _start_factors(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
     """Start factors from the leading eigenvectors of √t Z √t, outside the span of the means.
 
     Args:

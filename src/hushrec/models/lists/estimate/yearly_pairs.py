@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Floats
 from hushrec.estimation.head import Head
-from hushrec.estimation.yearly_matrix import YearlyMatrix, unpacked
+from hushrec.estimation.yearly_matrix import YearlyMatrix, unpack_triangle
 from hushrec.models.lists.estimate.pair_factors import LEAST, Muting
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.noisy import Noisy
@@ -61,7 +61,7 @@ class YearlyPairs(NamedTuple):
         mass = self.lens.variance
         return float(mass.sum() / (mass @ (1 / np.maximum(self.sums.variance, LEAST))))
 
-    def carried_over(self, size: float, head: Head, lens: Muting, noise: float) -> Self:
+    def carry_over(self, size: float, head: Head, lens: Muting, noise: float) -> Self:
         """Carry them over to the crowd now, and to a new head and lens.
 
         With ρ_i the weight of item i now over that before, scaled so that users keep their length 1:
@@ -79,7 +79,7 @@ class YearlyPairs(NamedTuple):
         mass = np.where(known, self.lens.variance[at], 0.0)
         # A user's squared length, Σ t_i of the old lens, becomes Σ t_i ρ_i²: the scale that keeps it.
         ratio /= np.sqrt(max(float(mass @ ratio**2), LEAST) / max(float(mass.sum()), LEAST))
-        sums = self.sums.moved(size, head, noise, ratio)
+        sums = self.sums.carry_over(size, head, noise, ratio)
         _take_out(sums, lens)
         factors = np.where(known[:, None], self.factors[at], 0.0) * ratio[:, None]
         return type(self)(sums, lens, factors)
@@ -99,11 +99,11 @@ def yearly_pairs(
         lens: d, v and t of the head's items, under which they were measured.
     """
     n, noise = len(head.items), measured.sigma**2
-    now, before = unpacked(measured.values, n), YearlyPairs.of(earlier, items)
+    now, before = unpack_triangle(measured.values, n), YearlyPairs.of(earlier, items)
     if before is None:
         return YearlyPairs(YearlyMatrix(now, np.full(n, noise), 0.0, head, size), lens, np.zeros((n, 0)))
-    moved = before.carried_over(size, head, lens, noise)
-    return moved._replace(sums=moved.sums.and_measured(now, noise, moved.factors))
+    moved = before.carry_over(size, head, lens, noise)
+    return moved._replace(sums=moved.sums.combine(now, noise, moved.factors))
 
 
 def passed_on(earlier: Carried | None, items: Sequence[str]) -> dict[str, NDArray[Any]]:
