@@ -48,8 +48,8 @@ class Recipe(Generic[Made]):
         footprint: memory that it needs in addition to the people's rows; None for next to nothing.
         because: why it was suggested; empty if it was named.
         public_people: digests of people whose data it takes for public facts.
-        awaited: whether others see that it was refused. A device's report is awaited, so whether it comes
-            must not depend on what its user rated.
+        is_device_report: whether it is one user's report, which others wait for: so whether it comes must not
+            depend on what its user rated.
 
     Privacy: public; what ``prepare`` returns is charged (every measurement of the plan).
     """
@@ -61,7 +61,7 @@ class Recipe(Generic[Made]):
     footprint: Footprint | None = None
     because: str = ""
     public_people: tuple[str, ...] = ()
-    awaited: bool = False
+    is_device_report: bool = False
 
 
 def charged(
@@ -94,8 +94,8 @@ def charged(
 
     # Whatever may be refused, or fail, does so here, before the charge.
     claims = not seeded and (ledger.kept if ledger else True)
-    # A device whose report is awaited must not refuse by what its user rated: staying silent would tell it.
-    flaws = accept if claims and not recipe.awaited else None
+    # A device must not refuse by what its user rated: a report that stays away would tell it.
+    flaws = accept if claims and not recipe.is_device_report else None
     verified = digest if claims or recipe.public_people else None
     admit(people, plan, recipe.footprint, flaws, public_people=recipe.public_people, digest=verified)
     measure = recipe.prepare(people)

@@ -1,4 +1,4 @@
-"""Public knowledge about items: before a fit, with the plan's commitment to it, and of later items."""
+"""What is public about items: found before a fit and committed to by its plan; and items that come later."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -95,7 +95,7 @@ def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Re
         content=ReleasedData.for_ledger,
         read=lambda content: replace(ReleasedData.from_bytes(content), repeated=True),
         footprint=replace(method.footprint(plan, facts.domain), gathered=True),
-        awaited=facts.domain.n_users == 1,
+        is_device_report=facts.domain.n_users == 1,
     )
 
 

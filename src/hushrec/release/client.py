@@ -190,7 +190,7 @@ class Client:
             allowed: ids of the only items that are recommended; the whole catalogue by default. Ids in
                 ``exclude`` and ``allowed`` that are not in the catalogue are ignored.
             diversity: from 0, the best items, to 1, where a list that starts with the best item goes on with
-                the items of the best ``10 n`` that are least like those before (``lists.diversified``).
+                the items of the best ``10 n`` that are least like those before (``lists.diversify``).
 
         Returns:
             Best first; ties in the catalogue's order. With ``diversity``, in the order of choice, in which
