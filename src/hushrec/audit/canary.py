@@ -187,8 +187,7 @@ def _draw_ratios(
         sums, noise = (along @ change for along in (sums, noise))
     ratios = []
     for shortfall in (0.0, *SHORTFALLS):
-        # The same draws serve every shortfall: noise that is a fraction too small is the drawn noise times
-        # the rest.
+        # The same draws serve every shortfall: noise that is too small is the drawn noise times what is left.
         width = event.noise / event.step * (1 - shortfall)
         values = sums + (1 - shortfall) * noise
         if event.mechanism == "laplace":

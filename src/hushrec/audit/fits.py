@@ -49,8 +49,7 @@ def audit(
     kind = budget.unit, budget.adjacency
     planned, extreme = plan(world.domain, model, budget), len(world.pairs(*kind))
     shared, all_branches = (len(one.branches) or 1 for one in (planned, plan(broad.domain, model, budget)))
-    # For each branch the extreme pairs twice (search, replay), the random ones and the climb; those of the
-    # wide world once.
+    # For each branch the extreme pairs twice (search, replay), the random ones and the climb.
     total = all_branches * (2 * extreme + RANDOM + ROUNDS + REPLAYED) + shared * extreme + 1
     number = itertools.count(1)
 
@@ -75,11 +74,13 @@ def audit(
             findings.append(_search_finding(results))
         except Leak as leak:
             findings.append(_refutation("search", leak))
+    # No noise hides a sample: neighbours differ in it, so replaying them would say nothing.
     if not first.samples:
         findings.append(_replay_finding(model, budget, led, seed, step))
     heard = [
         listen(plan(where.domain, model, budget), result.gaps, runs=runs, seed=seed)
         for (where, _, _), result in zip(led, results, strict=False)
+        # Where no sum differs there is nothing to hear.
         if any(gap.change.size for gap in result.gaps)
     ]
     if heard:

@@ -112,14 +112,12 @@ def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -
         if not missing:
             break
         powers = rng.choice(_POWERS, len(first)).tolist()
-        # The first attempt is as the noise falls; later ones multiply each first value by a power of two at
-        # random.
+        # The first attempt is as the noise falls; later ones multiply each value by a random power of two.
         factors = (
             {name: 2.0**power for name, power in zip(first, powers, strict=True)} if attempt else UNCHANGED
         )
         fits = (record(world.ratings(world.everybody), model, budget, factors=factors) for world in worlds)
-        # Usable only if it leads to the same branch in every world, since neighbours are compared in all of
-        # them.
+        # Of use only if all worlds take the same branch, because neighbours are compared in each.
         (branch, *others) = {branch_of(one.measured) for one in fits}
         if not others and branch in missing:
             factors_of[branch] = factors

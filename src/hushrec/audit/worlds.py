@@ -80,6 +80,7 @@ class World:
         return cls(
             Domain(
                 domain.items[:items],
+                # Likes become interactions: what a model of them sees is the same.
                 scale=domain.scale if domain.feedback == "ratings" else None,
                 counts=domain.counts,
                 max_per_user=domain.max_per_user,
@@ -131,8 +132,7 @@ class World:
         nothing_good = dict.fromkeys(everything, 0)
         last = max(everybody["heavy"])
         if (unit, adjacency) == ("record", "add-remove"):
-            # No cap applies to unit record, so weights such as 1/√c have to hold for more ratings than the
-            # cap.
+            # No cap applies to unit record: weights such as 1/√c have to hold for more ratings, too.
             full = {**everybody, "heavy": {**everything, **everybody["heavy"]}}
             return {
                 "a rating": (everybody, without(everybody, "usual", max(everybody["usual"]))),

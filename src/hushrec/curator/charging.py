@@ -105,8 +105,7 @@ def charged(
         ledger = start()
     kept = found[1] if found else stopped.new(ledger) if claims else None
     if kept and not found:
-        # The folder learns whose rows it is for before the charge, so a fit that is stopped next can be gone
-        # on with.
+        # The folder says whose rows it is for before the charge: a fit that stops next can be gone on with.
         kept.set_people(digest())
     elif kept and not kept.is_of(digest()) and "changed" not in accept:
         raise ChargeUnpublished(_CHANGED)
@@ -125,8 +124,7 @@ def charged(
         # On disk before the ledger knows its digest: after a crash between the two, the charge is still open.
         carried = kept.hand_over(grant.later) if kept and grant.later else ""
         ledger.finish(grant, recipe.content(result), carried)
-    # The ledger has the bytes by now, unless they were too large to keep: if the file cannot be written, the
-    # same call writes it.
+    # The ledger has the bytes by now, unless they were too many: the same call writes a file that is missing.
     if save:
         save(result)
     if kept:

@@ -178,8 +178,7 @@ def recipe(
     _require_suitable(model, spent, facts)
     public, earlier = item_prior(model, domain, prior), None
     if account and state and year and isinstance(model, PrivateModel):
-        # In a year the sums are formed for what all its releases may cost, so that those of each can be
-        # added.
+        # In a year the sums are formed for what all its releases may cost, or they could not be added.
         planned = model.plan_in_year(domain, spent, year)
         earlier = handed_over(year, state, stopped.folder(account))
     else:

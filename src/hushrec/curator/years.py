@@ -67,6 +67,7 @@ def year_of(
         before = taken.year
         return Year(before.whole, before.sums, inside, before.spent + taken.cost, left_out)
     _name_others(model, state, alike)
+    # What the releases of the year may cost together shapes their sums, so it is settled at the first.
     whole = whole_year(state, budget)
     if whole is None or (state.releases_left < 2 and not left_out):
         return None

@@ -131,7 +131,6 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
     """
     values, vectors = leading(matrix, rank)
     edge = sigma**2 * len(matrix)
-    # Noise alone has its eigenvalues in ±2σ√n.
     kept = values**2 > 4 * edge if sigma else values > 0
     kept &= values > 0
     if not kept.any():
@@ -205,8 +204,7 @@ def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
     are kept, and none below zero: the singular values of the paper may be of negative ones, which no Q Qᵀ
     has. And an MCnt_i below 1 counts as 1.
     """
-    # An entry that is divided by a small Wgt is noisier; this evens it out, as far as Wgt grows with the
-    # counts.
+    # An entry that is divided by a small Wgt is noisier; scaling by the counts about evens that out.
     scale = np.sqrt(np.maximum(counts, 1.0))
     values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)

@@ -147,7 +147,6 @@ def shrink(
     noise = sums.sigma**2 + rating_variance * n
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)
-    # b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + noise_i/s_b²), as at the top of this file.
     mean = expected.mean + gain * (sums.values - n * expected.mean)
     prior_weight = 1 - gain * n
     # s_b² of an effect, and the doubt about m_i, as far as the sums leave the prior any weight.

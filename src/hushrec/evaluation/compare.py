@@ -141,8 +141,7 @@ def rmse_score(test: People, predicted: Floats) -> Score:
 
     Privacy: private.
     """
-    # RMSE = √(Σ s_u/Σ n_u). The derivative of the quotient by a user is (s_u − n_u RMSE²)/n, that of the root
-    # 1/(2 RMSE).
+    # RMSE = √(Σ s_u/Σ n_u): a user moves the quotient by (s_u − n_u RMSE²)/n, the root by 1/(2 RMSE) of it.
     squares = np.add.reduceat((test.numbers() - predicted) ** 2, test.indptr[:-1])
     error = rmse(test.numbers(), predicted)
     moves = (squares - test.counts * error**2) / (2 * test.n_entries * (error or 1.0))

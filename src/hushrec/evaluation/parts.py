@@ -42,6 +42,7 @@ def require_apart(train: People, test: People) -> None:
     row_in_test = np.full(train.n_users, -1, dtype=np.int64)
     row_in_test[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
     of_train = row_in_test[train.user_index()]
+    # User and item in one number: a pair in both parts would be known before it is predicted.
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(

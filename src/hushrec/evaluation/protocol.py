@@ -178,6 +178,7 @@ def evaluate(
         with telling(progress), stage("ranking"):
             lists = rank(release, train=train, test=test, n=longest, **options)
         by_metric |= {name: at.score(lists) for name, at in ranked.items()}
+    # In the order in which they were asked for.
     scores = {name: by_metric[name] for name in by_name}
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
 
@@ -211,10 +212,12 @@ def predictions(release: Release, *, train: People, test: People, fold_in: bool 
     if release.users and not fold_in:
         people = ListedPeople(release)
         listed = people.find(test.users.to_pylist())
+        # The release holds a vector for these: no ratings of theirs are folded in.
         persons = listed[test.user_index()]
         of_listed = persons >= 0
         predicted[of_listed] = people.predict(persons[of_listed], test.items[of_listed].astype(np.int64))
     predict, own_ratings = predictor(release).predict, train.numbers()
+    # Everybody else folds in their own ratings, one user at a time, as on their device.
     for user in np.flatnonzero(listed < 0):
         row = rows[user]
         folded_in = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)

@@ -189,8 +189,7 @@ def _hits(items: Ints32, sought: People) -> Bools:
     for start in range(0, len(items), _BLOCK):
         block = items[start : start + _BLOCK]
         looked_up = np.arange(start, start + len(block))[:, None] * n_items + block
-        # User and item in one number, in ascending order: a binary search tells whether the pair is to be
-        # found.
+        # User and item in one number, ascending: a binary search tells whether a pair is to be found.
         places = np.minimum(np.searchsorted(codes, looked_up), len(codes) - 1)
         hits[start : start + _BLOCK] = (codes[places] == looked_up) & (block >= 0)
     return hits

@@ -148,8 +148,7 @@ class AdaptiveFactors(PrivateModel):
         """
         domain, terms, descent = pairs.domain, run.terms, _descent(pairs.domain)
         covariance, _ = pairs.queries()
-        # w s² of ``over_noise_edge``: a covariance shows if its largest eigenvalue is that far above the
-        # noise's.
+        # w s² of ``over_noise_edge``, whose largest eigenvalue is compared with that of the noise.
         weight = spread * pairs.weight_of(crowd.each)
         signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
         shows = signal >= SHOWN

@@ -137,6 +137,7 @@ def _solvable(factors: Floats | Floats32, span: float) -> Floats:
 
     Privacy: post-processing.
     """
+    # Rows up to this length stay as they are, so a release without such noise keeps its bits.
     lengths, longest = np.sqrt((factors**2).sum(axis=1, keepdims=True)), LONGEST * span
     return np.asarray(factors * (longest / np.maximum(lengths, longest)), dtype=np.float64)
 

@@ -217,8 +217,7 @@ class Client:
             similarity = self._predictor.similarity(targets[best], targets[best])
             best = best[diversify(scores[best], similarity, n, diversity)]
         items = targets[best]
-        # The order is by choice (docs/decisions/lists-by-choice.md). Stars are shown beside it, for what is
-        # listed.
+        # Ordered by choice (docs/decisions/lists-by-choice.md); stars are shown for what is listed.
         stars: list[float | None] = [None] * len(best)
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
@@ -379,6 +378,7 @@ class Client:
             if position is None or not math.isfinite(value):
                 ignored.append(name)
                 continue
+            # Off the scale, a rating counts as the nearest end, as in loading.
             own_values[position] = min(max(value, lo), hi)
         if numbers and not any_known:
             raise ReleaseError(

@@ -148,6 +148,7 @@ def _score_bounded(
     most = scorer.at_most(rated, values)[targets]
     best, size = np.full(n, -np.inf), max(n, _FIRST)
     while len(targets):
+        # The largest bounds first, so that the n-th best is high early, and most others need no score.
         order = np.argpartition(-most, min(size, len(targets) - 1))
         now, later = order[:size], order[size:]
         scores = scorer.rank(rated, values, targets[now])

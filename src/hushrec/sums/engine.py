@@ -118,8 +118,7 @@ def triangle_sums(
         return rows(0, n)
     triangles = [np.empty(packed_size(n), dtype=np.int64) for _ in range(n_triangles)]
     filled, sums = 0, list[Ints]()
-    # A pass over all people for each band. The other sums are the same in every pass, so the last one's
-    # serve.
+    # A pass over all people for each band, with the same other sums in each: the last one's serve.
     for top, bottom in bands(n, most // n_triangles):
         sums = rows(top, bottom)
         parts = sums[len(others) :]

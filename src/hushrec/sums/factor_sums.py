@@ -66,8 +66,7 @@ class FactorSums:
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
         moved = self.bound
         if self.adjacency == "replace":
-            # e is x minus a released number, clamped: it moves no further than the rating, nor than the clip
-            # allows.
+            # e is x minus a released number, clamped: it moves no further than its rating, or than the clip.
             moved = min(2 * self.bound, int(self.residuals.grid_values[-1]))
         change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items

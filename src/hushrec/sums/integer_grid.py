@@ -71,7 +71,7 @@ class Weights:
         """The weights for c = 0 … largest, in steps, shape (largest + 1,)."""
         counts = np.maximum(np.arange(self.largest + 1) + self.offset, 1.0)
         weights = np.minimum(1.0, (self.contribution / counts) ** self.power)
-        # Down, so that w(c)² c cannot exceed what it is on paper.
+        # Down: a weighted row must not be longer than it is on paper.
         return np.asarray(np.floor(weights * 2.0**self.bits), dtype=np.int64)
 
     @property

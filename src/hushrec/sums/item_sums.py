@@ -109,16 +109,14 @@ class EffectSums:
             yield Measurement("global sum", change, self.norm, grid.step, 1)
             yield Measurement("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if self._centred:
-            # A user adds a mean of slopes, none above 1 − 1/h with h the most ratings, fictitious ones
-            # included.
+            # A user adds a mean of slopes: at most 1 − 1/h for h ratings, fictitious ones included.
             heaviest = min(self.domain.max_per_user, self.domain.n_items) + (self.reg or 0)
             yield Measurement("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-_SLOPE_BITS, 1)
         if not user:
             yield Measurement("item sums", change, self.norm, grid.step, n)
             yield Measurement("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
             return
-        # §4.5, with min(1, √(K/c)) in place of 1/‖e_u‖, which is K = 1: the norm of a user's whole vector is
-        # Δ.
+        # §4.5, with min(1, √(K/c)) for 1/‖e_u‖, which is K = 1: Δ is the norm of a user's whole vector.
         unit = 2.0**self._shift * self.weights.step * grid.step
         bound = self._bound * grid.step
         sums = vector_user(self.weights.values, bound, unit, self.norm)

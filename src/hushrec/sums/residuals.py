@@ -113,8 +113,7 @@ class Residuals:
         indptr = np.concatenate([[0], np.cumsum(counts)])
         columns, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int32)
         for places, (cuts, items, block_values) in rows.blocks():
-            # Where each of the block's ratings goes: the start of its person's row, plus its place in that
-            # row.
+            # Where each rating goes: the start of its person's row, plus its place in that row.
             there = np.repeat(indptr[places] - cuts[:-1], np.diff(cuts))
             there += np.arange(len(there))
             columns[there], values[there] = items, block_values
@@ -154,6 +153,7 @@ class PeopleSums:
         if self.overall:
             yield Measurement("residual sum", change, self.norm, step, 1)
         yield Measurement("user sums", change, self.norm, step, n)
+        # Under replace nobody's number of ratings changes.
         fixed = self.adjacency == "replace"
         yield Measurement("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
 

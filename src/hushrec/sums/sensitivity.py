@@ -171,8 +171,7 @@ def _matrix(
     c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: float, norm: Norm, draws: int
 ) -> float:
     """Norm over the released entries: the block of c old ratings, the new pairs, and the new diagonal."""
-    # Truncation may add a step to every entry: by the triangle inequality, ``unit`` times the norm of all
-    # ones.
+    # Truncation may add a step to each entry: by the triangle inequality, ``unit`` times the norm of ones.
     block, row = _block(c, draws), draws * c
     if norm == "l1":
         return float((block * (old + unit) + row * (new + unit) + diagonal + unit).max()) * _ROUNDING

@@ -84,6 +84,7 @@ def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, floa
     try:
         symbols, flip = int(settings["symbols"]), math.exp(-float(settings["exponent"]))
         answered, cells = settings["answered"], int(settings["cells"])
+        # The part of a row's cells that is answered at all.
         q = 1.0 if answered is None else int(answered) / cells
         keep, other = -math.expm1(-float(settings["exponent"])), flip / (symbols - 1)
     except (LookupError, TypeError, ValueError, ArithmeticError):
@@ -103,6 +104,7 @@ def _answers(ratings: People) -> Floats:
     assert ratings.values is not None
     for start in range(0, ratings.n_entries, _CELLS):
         cells = slice(start, start + _CELLS)
+        # Item and symbol in one number, so that one pass counts all pairs of them.
         cell = ratings.items[cells].astype(np.int64) * n_values + ratings.values[cells]
         total += np.bincount(cell, minlength=len(total))
     return total.reshape(n_items, n_values).astype(np.float64)
@@ -114,6 +116,7 @@ def _error(
     """Return the standard error of Σ_b v_b T_b, by item."""
     q, keep, other = law
     gain = q * (keep - other)
+    # s_c = base + gain · v_c; for the symbol 0, which has no v, it is base alone.
     base = q * other * v.sum(axis=1)
     nothing = n_people - true.sum(axis=1)
     variance = (v**2 * answers).sum(axis=1) - nothing * base**2

@@ -59,6 +59,7 @@ class ItemKNN(Noiseless):
         values = ratings.numbers()
         counts = np.bincount(ratings.items, minlength=domain.n_items)
         means = np.full(domain.n_items, values.mean() if len(values) else domain.scale.mid)
+        # An item that no one rated keeps the overall mean.
         np.divide(np.bincount(ratings.items, values, domain.n_items), counts, out=means, where=counts > 0)
         popularity = known_popularity(counts.astype(np.float64), means - domain.scale.mid, domain.scale.span)
         similarity = similarities(

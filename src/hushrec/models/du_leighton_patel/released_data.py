@@ -201,6 +201,7 @@ def _parts(path: Path) -> Iterator[pa.RecordBatch]:
             raise ValueError("other columns")
         left = min(_LARGEST, max(_FREE, _RATIO * path.stat().st_size))
         for part in parts:
+            # Counted as it is unpacked: what a file says of its own size may be false.
             left -= part.nbytes
             if left < 0:
                 raise ValueError("it unpacks to more than any ratings")

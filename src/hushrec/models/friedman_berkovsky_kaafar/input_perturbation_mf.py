@@ -87,6 +87,7 @@ def factorise_noisy(
     Privacy: post-processing.
     """
     star = domain.scale.star
+    # In stars, for which the rates and penalties are stated.
     values = noisy.values / np.float32(star)
     sparse = Sparse(noisy.indptr, noisy.columns, values, domain.n_items, weights)
     if solver == "sgd":
@@ -99,6 +100,7 @@ def factorise_noisy(
         epochs or 6,
         reg=ridge * variance,
         power=0.0,
+        # λ/s² is then the variance of a noisy rating over that of an effect: the penalty of such a prior.
         row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
         column_scale=float(np.sqrt(ridge * biases.item_variance.mean())) / star,
     )

@@ -50,6 +50,7 @@ class PrivateSGD(AlternatingModel):
         sums, domain, biases = sides.sums, sides.sums.domain, sides.biases
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
+        # People start at 0 and items at random: with both at 0 every gradient would be 0.
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
         for epoch in range(1, sums.epochs + 1):
             arguments = {

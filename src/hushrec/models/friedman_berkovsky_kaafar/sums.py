@@ -46,6 +46,7 @@ class Cells:
         change, step = self.residuals.change, self.residuals.grid.step
         if self.adjacency == "replace":
             return Measurement("ratings", change, "l1", step, EVERY_RATING)
+        # §4.2, unbounded: a missing rating counts as 0, so one more rating moves a cell by B at most.
         return Measurement("cells", change, "l1", step, self.domain.n_users * self.domain.n_items)
 
     @property
@@ -65,6 +66,7 @@ class Cells:
         """
         if self.query.size == EVERY_RATING:
             noisy = run.measure(self.query, entries.values.astype(np.int64))
+            # Algorithm 3, line 2.
             values = np.clip(noisy.values, -self.limit, self.limit).astype(np.float32)
             return NoisyRatings(entries.indptr, entries.columns, values, noisy.sigma)
         shape = self.domain.n_users, self.domain.n_items

@@ -85,6 +85,7 @@ def list_gains(
                 ideal += _discount(place)
             gains[user] = gain / ideal
         for item in row:
+            # Only this user's marks are cleared: the catalogue may be large.
             shown[item] = False
     return gains
 
@@ -129,6 +130,7 @@ def _ahead(item: int, scores: Floats, shown: Bools) -> int:
 @compiled()
 def _more_popular(item: int, row: Ints32, shown: Bools, places: Ints) -> int:
     """Count the items of the list by popularity before an item."""
+    # Its place among all items, less the shown ones before it, which the list leaves out.
     ahead = int(places[item])
     for other in row:
         ahead -= shown[other] and places[other] < places[item]

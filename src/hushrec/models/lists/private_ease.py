@@ -235,11 +235,9 @@ class PrivateEASE(PrivateModel):
 
         Privacy: charged (the measurements of the branch).
         """
-        # The lens: which items, how much each counts, and where users lie on average. It is made of released
-        # counts.
+        # The lens, of released counts: which items, how much each counts, where users lie on average.
         popularity, regression = _denoise(year.sums["item counts"], run.prior)
-        # In a year this is the μ of all of it: a lens made for one release's part mutes what later sums can
-        # show.
+        # In a year this is the μ of all of it: the lens of one release's part mutes what later sums can show.
         weights, size = muting(popularity, mu(run.terms) * year.size), year.size
         before = head_of(run.earlier, NAME, domain.items)
         chosen = Head.of(popularity, self.pair_items, before).items
@@ -275,8 +273,7 @@ class PrivateEASE(PrivateModel):
         year = year.combine(vote.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
-        # People themselves decide whether the list by own items is better: it may be worse where signals say
-        # yes.
+        # People decide themselves: a list by own items may be worse even where the signals are strong.
         if year.sums[vote.name].values[0] <= 0:
             run.decide(Clause("branch.vote"))
             return score_release(self, domain, popularity)

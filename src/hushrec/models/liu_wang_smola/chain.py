@@ -162,6 +162,7 @@ class ChainData:
             if not (weights > 0).all():
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
+            # Errors are in units of the scale, so s grows by the square of the unit.
             scales = (target.scale * self.domain.scale.star**2 * weights).astype(np.float32)
             assert block.values is not None
             rows = CSR(block.indptr, block.items, block.values)
@@ -211,6 +212,7 @@ class Chain:
         self.source, self.target, self.settings = source, target, settings
         self._transition = transition
         self._released = number == 0
+        # A key for each chain, and below for each purpose and epoch: no draw depends on how many came before.
         self.key = hmac.digest(key, f"chain {number}".encode(), "sha256")
         domain, unit = source.domain, source.domain.scale.star
         square = (domain.scale.span / unit) ** 2
@@ -219,6 +221,7 @@ class Chain:
         # Both sides have the mean precision λ = shape/rate, so that ⟨p, q⟩ has the variance d/λ².
         self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.factor_variance * square))
         self._max_residual = (domain.scale.span / 2 + target.margin) / unit
+        # Some items stand for all, evenly spread over the catalogue.
         places = np.linspace(0, domain.n_items - 1, min(_WATCHED, domain.n_items))
         self._watched: Ints = places.astype(np.int64)
 
@@ -280,6 +283,7 @@ class Chain:
             shape = settings.shape + len(factors) / 2
             return np.asarray(draws.gamma(shape, 1 / (self._hyper_rate + squares / (2 * heat))))
 
+        # λ given the factors: Gamma is conjugate to normal numbers of unknown precision.
         state.user_precision = precision(state.user_factors)
         state.item_precision = precision(state.item_factors)
         for effects, effect_precision in zip(

@@ -85,9 +85,11 @@ class Descent:
         if self.clip_norm is not None:
             return 1.0
         noise = self._reach(crowd, n_items, terms, 1.0).noise
+        # A clip k times as wide makes noise about k times as large: it may grow to what is quiet.
         return min(max(_QUIET / noise, terms.epsilon / _LARGE, 1.0), _WIDEST) if noise else _WIDEST
 
     def _reach(self, crowd: Crowd, n_items: int, terms: Terms, widening: float) -> Reach:
+        # All in deviations of a rating, so that the scale cancels.
         ratio = self.factor_variance / self.rank / RATING_VARIANCE
         clip_norm = widening * self._booked_norm / np.sqrt(RATING_VARIANCE)
         return reach(crowd.users, crowd.ratings, n_items, self.rank, ratio, clip_norm, mu(terms))

@@ -240,6 +240,7 @@ def measure_matrices(
     before = head_of(run.earlier, "covariance", sums.domain.items)
     chosen = Head.of(baseline.counts, sums.n_items, before).items
     level = np.array([baseline.user_mean])
+    # A fit that goes on after a stop measures what is left under the same head and effects as before.
     fixed = run.fixed("residuals", {"items": chosen, "effects": baseline.item_effects, "level": level})
     head = Head(sums.domain.n_items, fixed["items"])
     # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
@@ -307,6 +308,7 @@ def _expected_weights(sums: CovarianceSums, counts: Floats, crowd: Crowd) -> Flo
 
     Where noise hides the weights, they are not taken for less than this: factors would explode.
     """
+    # Independent choices: Wgt_ij ≈ n w c² p_i p_j for n users with c ratings each, p_i the part of item i.
     of_head, each = counts / max(float(counts.sum()), 1.0), min(max(crowd.each, 1.0), float(sums.n_items))
     weight = sums.weight_of(each)
     return np.asarray(math.sqrt(0.1 * crowd.users * weight) * each * of_head, dtype=np.float64)
@@ -314,6 +316,7 @@ def _expected_weights(sums: CovarianceSums, counts: Floats, crowd: Crowd) -> Flo
 
 def _longest(prior: Floats, rank: int, n: int) -> Floats:
     """Return the longest factors of a prior, for a head of n items."""
+    # Public factors take a quarter of the rank at most: tastes that only these ratings show need room too.
     most = min(max(rank // _OF_PRIOR, 1), n - 1, prior.shape[1])
     return leading(prior, most)[0]
 

@@ -157,6 +157,7 @@ class CovarianceSums:
     @property
     def dropped_bits(self) -> int:
         """Bits of the summed covariance below its published grid; they are dropped after summing."""
+        # So many bits has a product below the scale's squared width; noise for the last would be waste.
         return max(0, self.weights.bits + 2 * _BITS - _KEPT_BITS)
 
     def queries(self) -> Iterator[Measurement]:
@@ -291,6 +292,7 @@ class CovarianceSums:
     def _cut(self, sums: list[Ints]) -> Ints:
         """Take the products from the sums, without their dropped bits, truncated once."""
         _, low, *high = sums
+        # The list is all that still holds low and high: their memory goes with this call.
         del sums[1:]
         low >>= self.dropped_bits
         for part in high:

@@ -143,8 +143,7 @@ class FactorPredictor:
             for place, (first, last) in enumerate(pairwise(bounds)):
                 rated = rows.items[first:last]
                 both = self._products.rows[rated]
-                # The rows are a copy, and start with log n_i, which the regression does not use: the residual
-                # takes its place.
+                # The first entry of a row, log n_i, is no regressor: the residual takes its place.
                 both[:, 0] = raised[first:last]
                 moments[place] = self._moments(both, rated)
             vectors[start : start + size, 1:] = LIKING / self._span * _solve(moments)
@@ -171,6 +170,7 @@ class FactorPredictor:
         normal = weighted.T @ factors
         # The prior N(0, I) of the factors.
         normal.flat[:: len(normal) + 1] += 1
+        # What a unit of each residual adds to each target's prediction.
         weights = weighted @ np.linalg.solve(normal, self._factors[targets].T)
         return np.asarray((ratings - self._effects[rated] - added)[:, None] * weights, dtype=np.float64)
 

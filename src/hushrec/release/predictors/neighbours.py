@@ -274,12 +274,14 @@ class NearestPeople:
                 [q * self._values[c] for q, c in zip(own_ratings, columns, strict=True)] or [own_ratings]
             ),
         )
+        # Σ q r and Σ q of each row over the items in common, down the columns of the user's own items.
         totals = self._over_rows(raters, np.repeat(own_ratings, [c.stop - c.start for c in columns]))
         mean = float(ratings.mean()) if len(ratings) else self._overall
         predicted = np.full(len(targets), mean)
         for place, target in enumerate(targets):
             column = slice(*self._starts[target : target + 2])
             rows, values = self._raters[column], self._values[column].astype(np.float64)
+            # Everybody who rated it is a neighbour: no distance decides.
             if len(rows) and (not len(own_ratings) or len(rows) <= self._k):
                 predicted[place] = values.mean()
             elif len(rows):

@@ -97,8 +97,7 @@ class RatedPeople:
         for _ in range(_ROUNDS):
             expected = np.full_like(latent, self._lo)
             for end in ends:
-                # E of a normal number, rounded and clamped: lo + step Σ P(above each boundary between two
-                # ratings).
+                # E of a normal number, rounded and clamped: lo + step Σ P(above a boundary of two ratings).
                 expected += step * _normal_cdf((latent - end) / deviation)
             # The latent mean rises by what the clamped one lacks.
             latent = np.clip(latent + means - expected, self._lo - self._span, self._hi + self._span)

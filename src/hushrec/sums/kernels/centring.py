@@ -87,8 +87,7 @@ def weighted_item_sums(
     sums = np.zeros(n_items, dtype=np.int64)
     for user in range(len(indptr) - 1):
         for position in range(indptr[user], indptr[user + 1]):
-            # An arithmetic shift rounds down, also a negative term: at most one step further from zero, which
-            # Δ counts.
+            # An arithmetic shift rounds down, also below zero: Δ counts one step for it.
             sums[items[position]] += (weights[user] * entries[position]) >> dropped_bits
     return sums
 

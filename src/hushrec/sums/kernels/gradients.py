@@ -31,8 +31,7 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
                 remainder -= matrix[f, h] * matrix[g, h]
             if f > g:
                 matrix[f, g] = remainder / matrix[g, g]
-            # A pivot of a positive definite matrix is positive. Zero, negative and NaN end here, and nothing
-            # is raised.
+            # A pivot of a positive definite matrix is positive. Zero, negative and NaN end here, silently.
             elif remainder > 0 and np.isfinite(remainder):
                 matrix[f, f] = np.sqrt(remainder)
             else:
@@ -157,8 +156,7 @@ def user_residuals(
         for place in range(start, stop):
             residuals[place] = levels[steps[place]] - item_effects[items[place]]
             total += residuals[place]
-        # b_u with some fictitious residuals of 0. It comes from this user's ratings alone, so it costs
-        # nothing.
+        # b_u with some fictitious residuals of 0, from this user's ratings alone: it costs nothing.
         bias = total / (stop - start + prior_count)
         for place in range(start, stop):
             residuals[place] -= bias
@@ -224,8 +222,7 @@ def errors(
     for user in range(len(indptr) - 1):
         for place in range(indptr[user], indptr[user + 1]):
             item = items[place]
-            # e_ui = r_ui − p_u·q_i of their Algorithm 4, line 4, without its noise: noise comes once, on the
-            # sums.
+            # e_ui = r_ui − p_u·q_i of their Algorithm 4, line 4; noise comes later, once, on the sums.
             product = np.int64(0)
             for f in range(rank):
                 product += np.int64(user_factors[user, f]) * item_factors[item, f]

@@ -250,8 +250,7 @@ def _add_tile(
             ahead[_U(users[p])] += 1
     origin = top * (2 * n + 1 - top) >> 1  # where the band begins in the whole triangle
     for item in range(top, min(bottom, end)):
-        # Row i of a packed triangle starts at i (2n + 1 − i)/2, with its diagonal; i cells earlier is column
-        # 0.
+        # Row i of a packed triangle starts at i (2n + 1 − i)/2, with its diagonal, i cells after column 0.
         row = (item * (2 * n - 1 - item) >> 1) - origin  # position of the row's column 0, if it had one
         for p in range(_U(first[item]), _U(first[item + 1])):
             user = _U(users[p])

@@ -339,8 +339,7 @@ def _nearest_rows(
             rating_sum += rating
             total = totals[row] if distance == PEARSON else 0.0
             code = _apart(distance, square, products[row], total, facts[row], rating)
-            # The place among the item's raters ascends with the row, so it breaks ties in favour of the
-            # earlier one.
+            # The place among the item's raters ascends with the row: ties go to the earlier one.
             size = offer(heap, size, code, c - start)
         # Sorted once, for every K: the first K words are the K nearest.
         nearest = np.sort(heap[:size])

@@ -77,11 +77,9 @@ def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
     for step in range(1, _STEPS + 1):
         predicted = np.clip(columns @ coefficients, centre + _LOWEST, centre + _HIGHEST)
         theta = np.exp(predicted)
-        # Fisher information of log θ from one count: θ²/Var, where Var = 2 θ² of the ratio and σ² of the
-        # noise.
+        # Fisher information of log θ in one count, θ²/Var, with 2 θ² of the ratio and σ² of the noise.
         weights = theta**2 / (2 * theta**2 + variance)
-        # The working response is log θ + (s̃ − θ)/θ; b ← (Xᵀ W X + diag(1/τ))⁻¹ Xᵀ W times it. b_0 is free,
-        # but for 1e-9.
+        # The working response is log θ + (s̃ − θ)/θ, and b ← (Xᵀ W X + diag(1/τ))⁻¹ Xᵀ W times it.
         residuals = np.clip((observed - theta) / theta, -_LARGEST_RESIDUAL, _LARGEST_RESIDUAL)
         inner = (columns.T @ sparse.diags_array(weights) @ columns).toarray()
         inner[np.diag_indices(n_columns)] += [1e-9, *1 / spread[kinds]]

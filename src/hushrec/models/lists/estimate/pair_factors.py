@@ -371,8 +371,7 @@ def clean_pairs(
     expected = public.factors
     # Noise of variance 1 has eigenvalues up to 2√n: of directions below half of that, the pairs say little.
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
-    # Faint directions stay at their mean, which still helps; the others start the fit, and are its prior
-    # means.
+    # Faint directions stay at their mean, which helps; the others are start and prior means of the fit.
     fixed, means = expected[:, faint], expected[:, ~faint]
     # As many further factors as the crowd may show, and fewer where features have brought some.
     shown = crowd.signal / _SIGNAL_PER_FACTOR
