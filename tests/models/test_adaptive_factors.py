@@ -40,7 +40,7 @@ def test_the_first_sums_decide_and_count_beside_the_second(world, budget, monkey
         assert both.sigma < min(one.sigma, other.sigma)
         return both
 
-    monkeypatch.setattr("hushrec.models.adaptive_factors.combined", watched)
+    monkeypatch.setattr("hushrec.models.adaptive_factors.combine", watched)
     release = fitted(world[0], budget(epsilon, unit))
     (decision,) = release.statement.decisions
     assert decision.name == f"branch.{branch}"

@@ -124,7 +124,7 @@ class AdaptiveFactors(PrivateModel):
         noisy = {query.name: run.measure(query, totals[query.name]) for query in sums.queries()}
         baseline, crowd = effects_of(sums, noisy, run.prior), _crowd(sums, noisy, people, run)
         pairs, spread = self._pairs(domain, run.terms), _spread(sums, noisy, people, run)
-        branch = self._taken(baseline.counts, crowd, pairs, spread, run)
+        branch = self._take_branch(baseline.counts, crowd, pairs, spread, run)
         if branch == GRADIENTS:
             factors = _descent(domain).factors(crowd, baseline, people, run, branch)
             return factor_release(self, domain, baseline, factors)
@@ -139,7 +139,7 @@ class AdaptiveFactors(PrivateModel):
         )
         return factor_release(self, domain, baseline, factors)
 
-    def _taken(
+    def _take_branch(
         self, counts: Floats, crowd: Crowd, pairs: CovarianceSums, spread: float, run: Measures
     ) -> str:
         """Take the branch that is expected to predict best, given the variance of ratings.

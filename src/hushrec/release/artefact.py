@@ -140,7 +140,7 @@ class Release:
         n_placed = int(self.constants.get("placed_items", 0.0))
         return words.join([learned, words.say("taste.placed", n=n_placed)]) if n_placed else learned
 
-    def _said(self) -> dict[str, str]:
+    def _texts_shown(self) -> dict[str, str]:
         """Return the texts that a page shows of it, by name."""
         sentences = {"taste": self.taste}
         if not self.personal:
@@ -196,7 +196,7 @@ class Release:
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
             "dimensions": self.dimensions,  # these two follow from the others: for readers, never read back
-            "said": self._said(),
+            "said": self._texts_shown(),
         }
         lists = {"users": self.users, "scale": self.scale}
         facts |= {name: list(value) for name, value in lists.items() if value}

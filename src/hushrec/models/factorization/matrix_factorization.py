@@ -100,10 +100,10 @@ class MatrixFactorization(Noiseless):
         """
         require_rank(self.rank, feedback.domain)
         if self.solver == "als":
-            return self._alternating(feedback.gathered())
-        return self._descending(feedback)
+            return self._fit_alternating(feedback.gathered())
+        return self._fit_descending(feedback)
 
-    def _alternating(self, ratings: People) -> Release:
+    def _fit_alternating(self, ratings: People) -> Release:
         domain, values = ratings.domain, ratings.numbers()
         indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
         global_mean = float(values.mean()) if len(values) else domain.scale.mid
@@ -114,9 +114,9 @@ class MatrixFactorization(Noiseless):
         factors = least_squares(sparse, self.rank, self.epochs, reg=self.reg, power=self.power, **effects)
         item_counts = np.bincount(ratings.items, minlength=domain.n_items)
         users = ratings.users.to_pylist()
-        return self._listed(domain, users, global_mean, sparse.counts, item_counts, factors)
+        return self._release_listed(domain, users, global_mean, sparse.counts, item_counts, factors)
 
-    def _descending(self, feedback: AnyPeople) -> Release:
+    def _fit_descending(self, feedback: AnyPeople) -> Release:
         global_mean, source = survey(feedback, feedback.domain.scale.star)
         learned = gradient_descent(
             source,
@@ -129,12 +129,12 @@ class MatrixFactorization(Noiseless):
         )
         domain, here = feedback.domain, rows_here(feedback)
         if domain.users is None and here is None:
-            return self._unlisted(domain, global_mean, source, learned)
+            return self._release_unlisted(domain, global_mean, source, learned)
         users = () if here is None else here.users.to_pylist()
         counts = source.person_counts, source.item_counts
-        return self._listed(domain, users, global_mean, *counts, Factors.of(learned))
+        return self._release_listed(domain, users, global_mean, *counts, Factors.of(learned))
 
-    def _listed(
+    def _release_listed(
         self,
         domain: Domain,
         users: Iterable[str],
@@ -158,7 +158,9 @@ class MatrixFactorization(Noiseless):
         listed = () if domain.users else tuple(users)
         return people_release(self, domain, biases, factors.rows, factors.columns, listed)
 
-    def _unlisted(self, domain: Domain, mean: float, source: DescentData, learned: Factored) -> Release:
+    def _release_unlisted(
+        self, domain: Domain, mean: float, source: DescentData, learned: Factored
+    ) -> Release:
         """Release only items, rotated as in ``people_release``: the users' factors are too many to copy."""
         star, weights = domain.scale.star, source.person_counts + 1e-9
         effects = learned.person_effects if self.effects else np.zeros(len(weights))

@@ -205,7 +205,7 @@ class InputPerturbationMF(PrivateModel):
         cells = self._cells(domain, run.terms)
         # Eq. 7, then lines 1 and 2 of Algorithm 3 (add-remove: eq. 8), then line 3.
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
-        factors = self._factorised(cells.measure(run, residuals), biases, cells)
+        factors = self._factorise(cells.measure(run, residuals), biases, cells)
         released = biases._replace(
             item_effects=biases.item_effects + factors.column_effects,
             user_effects=biases.user_effects + factors.row_effects,
@@ -216,7 +216,7 @@ class InputPerturbationMF(PrivateModel):
         """Return whether ``epochs`` is set, or factors of the declared crowd show."""
         return self.epochs is not None or shows_noisy(domain, terms)
 
-    def _factorised(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
+    def _factorise(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
         """Factorise the noisy ratings: post-processing."""
         weights = None
         if cells.adjacency == "add-remove" and noisy.sigma:

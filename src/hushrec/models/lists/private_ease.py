@@ -252,7 +252,7 @@ class PrivateEASE(PrivateModel):
             year = year.combine(noisy.name, noisy.values, noisy.sigma)
         # Post-processing from here on to the vote: combine, clean, solve.
         pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
-        learned = self._learned(domain, run, pairs)
+        learned = self._mu_of_pairs(domain, run, pairs)
         # Do the pairs of the whole year carry enough by now? If not, they wait in the ledger's folder.
         signal, least = learned * lengths / math.sqrt(domain.n_items), _taste(domain, run.prior)
         if run.yearly and signal < least:
@@ -283,7 +283,7 @@ class PrivateEASE(PrivateModel):
         table = value_table(groups, regression, popularity, weights, head.items, explained, crowd)
         return linear_release(self, domain, linear, popularity, table)
 
-    def _learned(self, domain: Domain, run: Measures, pairs: YearlyPairs) -> float:
+    def _mu_of_pairs(self, domain: Domain, run: Measures, pairs: YearlyPairs) -> float:
         """Return μ of a budget whose pairs alone would have the noise that these have."""
         if not run.yearly:
             return mu(run.terms)

@@ -113,9 +113,9 @@ class CovarianceSettings(Frozen):
         """Return the number of items whose covariance is measured."""
         if self.pair_items:
             return min(self.pair_items, domain.n_items)
-        return head_size(domain, self._shown(domain, terms, norm), _MOST_ITEMS)
+        return head_size(domain, self._pairs_signal(domain, terms, norm), _MOST_ITEMS)
 
-    def _shown(self, domain: Domain, terms: Terms, norm: Norm) -> float:
+    def _pairs_signal(self, domain: Domain, terms: Terms, norm: Norm) -> float:
         return shown_pairs(domain, terms, norm, self._cap(domain))
 
     def _cap(self, domain: Domain) -> float:
@@ -124,7 +124,7 @@ class CovarianceSettings(Frozen):
 
     def budget_split(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
         """Split the budget by name of measurement; those that noise would hide get next to nothing."""
-        effects = effects_split(self._shown(domain, terms, norm))
+        effects = effects_split(self._pairs_signal(domain, terms, norm))
         pairs_part = 1 - effects
         return {
             **{name: part * effects for name, part in EFFECTS_SPLIT.items()},

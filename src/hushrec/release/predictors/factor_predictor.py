@@ -119,7 +119,7 @@ class FactorPredictor:
         vector = self.fold_in(rated, ratings)
         factors = vector[1 : 1 + self._factors.shape[1]]
         tastes = self._products.of(np.array([0.0, *factors]), targets)
-        return self._effects[targets] + self._added(vector, targets) + tastes
+        return self._effects[targets] + self._level_and_slopes(vector, targets) + tastes
 
     def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
@@ -164,7 +164,7 @@ class FactorPredictor:
         Given the level and the slopes that ``fold_in`` finds, the factors' part of the vector solves this
         regression.
         """
-        added = self._added(self.fold_in(rated, ratings), rated)
+        added = self._level_and_slopes(self.fold_in(rated, ratings), rated)
         factors = self._factors[rated]
         weighted = factors * self._precision[rated, None]
         normal = weighted.T @ factors
@@ -174,7 +174,7 @@ class FactorPredictor:
         weights = weighted @ np.linalg.solve(normal, self._factors[targets].T)
         return np.asarray((ratings - self._effects[rated] - added)[:, None] * weights, dtype=np.float64)
 
-    def _added(self, vector: Floats, items: Ints) -> Floats:
+    def _level_and_slopes(self, vector: Floats, items: Ints) -> Floats:
         """Return the contribution of the user's level and slopes to the item effects."""
         slopes = vector[1 + self._factors.shape[1] :]
         return np.asarray(self._deviation * vector[0] + self._slopes[items] @ slopes, dtype=np.float64)

@@ -59,12 +59,12 @@ class NeighbourPredictor:
         residuals = ratings - self._effects[rated]
         added = self._level(rated, residuals)
         base = self._effects[targets] + added[targets]
-        return np.asarray(base + self._added(rated, residuals - added[rated], targets), dtype=np.float64)
+        return np.asarray(base + self._taste_of(rated, residuals - added[rated], targets), dtype=np.float64)
 
     def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
         raised = ratings - self._effects[rated] + ABSENCE * self._span
-        return choice(self._popularity[targets], self._added(rated, raised, targets), self._span)
+        return choice(self._popularity[targets], self._taste_of(rated, raised, targets), self._span)
 
     def at_most(self, rated: Ints, ratings: Floats) -> Floats:
         """Bounds on ``rank`` of every item, shape (n_items,), from C = F Fᵀ; ∞ without factors.
@@ -107,7 +107,7 @@ class NeighbourPredictor:
         )
         return np.asarray(self._own @ vector, dtype=np.float64)
 
-    def _added(self, rated: Ints, residuals: Floats, targets: Ints) -> Floats:
+    def _taste_of(self, rated: Ints, residuals: Floats, targets: Ints) -> Floats:
         """Σ_j w_j x_j over the neighbours of each target, with the residuals x; shape (n_targets,)."""
         if not len(rated):
             return np.zeros(len(targets))

@@ -72,7 +72,7 @@ class RatedPeople:
         noise = np.maximum(_NOISE * square - explained, _LEAST_NOISE * square) - self._step**2 / 12
         level = math.sqrt(constants["user_variance"])
         deviation = np.sqrt(level**2 + explained + noise)
-        self._means, slopes = self._unclamped(effects + constants["user_mean"], deviation)
+        self._means, slopes = self._unclamp(effects + constants["user_mean"], deviation)
         self._levels, self._factors = level * slopes, factors * slopes[:, None]
         self._noise = np.sqrt(noise)
 
@@ -88,7 +88,7 @@ class RatedPeople:
         steps = np.clip(np.rint((ratings - self._lo) / self._step), 0, round(self._span / self._step))
         return Rows(rows.indptr, rows.items, self._lo + self._step * steps)
 
-    def _unclamped(self, means: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    def _unclamp(self, means: Floats, deviation: Floats) -> tuple[Floats, Floats]:
         """Return latent means whose rounded, clamped ratings have these means, and 1/slope there."""
         n_steps = min(round(self._span / self._step), _MOST_STEPS)
         step = self._span / n_steps
