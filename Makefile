@@ -4,13 +4,14 @@
 PYTHON ?= python3
 VENV ?= .venv
 SECONDS ?= 60
+NUMBER ?= 200
 BIN := $(VENV)/bin
 # BLAS threads only wait for one another where matrices are small or other processes share the cores.
 # Tests start many processes: bytecode is kept, even where the environment says not to.
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants mutations audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -63,6 +64,9 @@ test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, t
 
 mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
+
+mutations: $(VENV)/.dev $(VENV)/.lab $(VENV)/.mutations  ## before a release: NUMBER= faults at random in privacy/ and sums/; read what survives
+	@$(BIN)/python tests/mutants/at_random.py --number $(NUMBER)
 
 audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md and lab/attacks/planted.md
 	@$(BIN)/python docs/audits.py
@@ -142,6 +146,11 @@ $(VENV)/.lab: lab/requirements.txt | $(VENV)/bin/python
 
 $(VENV)/.lab-%: lab/requirements-%.txt $(VENV)/.lab
 	@echo "Installing lab/requirements-$*.txt into $(VENV), once"
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(VENV)/.mutations: tests/mutants/requirements.txt | $(VENV)/bin/python
+	@echo "Installing cosmic-ray into $(VENV), once"
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r $<
 	@touch $@
 

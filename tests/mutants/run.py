@@ -28,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "unusable"
 _VERDICTS = {0: SURVIVED, 1: CAUGHT}  # of pytest's exit status; any other is no verdict
-_PATIENCE = 300.0  # seconds: a test that takes longer under a fault has noticed it
+PATIENCE = 300.0  # seconds that a fault's tests may take
 _FAST = "not full and not page and not postgres and not spark"
 _WORKERS = 2
 
@@ -117,7 +117,7 @@ class Worker:
         if verdict != SURVIVED:
             raise Unusable(f"these tests do not pass without a fault:\n{said}")
 
-    def planted(self, fault: Fault) -> Result:
+    def planted(self, fault: Fault, patience: float) -> Result:
         """Plant a fault, run its tests, and take it out again."""
         path, began = self._folder / place(fault.file), time.monotonic()
         right, stamp = path.read_text(encoding="utf-8"), path.stat()
@@ -126,14 +126,14 @@ class Worker:
         later = stamp.st_mtime + 10 * next(self._times)
         os.utime(path, (later, later))
         try:
-            verdict, said = self._tested(fault.tests, compiled="numba" not in right)
+            verdict, said = self._tested(fault.tests, compiled="numba" not in right, patience=patience)
         finally:
             path.write_text(right, encoding="utf-8")
             os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         return Result(fault, verdict, time.monotonic() - began, said)
 
     def _tested(
-        self, tests: Iterable[str], *, compiled: bool = True, patience: float | None = _PATIENCE
+        self, tests: Iterable[str], *, patience: float | None, compiled: bool = True
     ) -> tuple[str, str]:
         """A verdict and what pytest printed.
 
@@ -178,8 +178,12 @@ class Worker:
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
-    """Every fault's result, as it comes: two at a time, each half of the tests on a sound copy first."""
+def tried(faults: list[Fault], root: Path, patience: float = PATIENCE) -> Iterator[Result]:
+    """Every fault's result, as it comes: two at a time, each half of the tests on a sound copy first.
+
+    Args:
+        patience: seconds; a test that takes longer under a fault has noticed it.
+    """
     tests = sorted({test for fault in faults for test in fault.tests})
     waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
     for fault in sorted(faults, key=lambda fault: fault.tests):
@@ -193,7 +197,7 @@ def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
             if share := tests[number::_WORKERS]:
                 worker.sound(share)
             while not stopped.is_set():
-                results.put(worker.planted(waiting.get_nowait()))
+                results.put(worker.planted(waiting.get_nowait(), patience))
         except queue.Empty:
             return
         except BaseException:
