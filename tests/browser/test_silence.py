@@ -44,7 +44,6 @@ def everything(page, tmp_path):
         page.fill("#search", text)
     page.fill("#search", "")
     page.click("#more")
-    page.hover("#chart")
     for nth in range(3):
         page.locator("summary").nth(nth % 2).click()
     with page.expect_download() as download:

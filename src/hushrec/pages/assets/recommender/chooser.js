@@ -62,13 +62,6 @@ export class Chooser {
     byId("kept").textContent = waiting ? words("waiting", { of: stars.of, n: waiting }) : "";
   }
 
-  /** Put a title into the search, so that it can be starred. */
-  seek(item) {
-    byId("search").value = this.#page.titles.title(item);
-    this.find();
-    byId("search").focus();
-  }
-
   #fill(list, items) {
     const { titles, stars, scale, pictured } = this.#page;
     const place = [...list.children].findIndex((row) => row.contains(document.activeElement));

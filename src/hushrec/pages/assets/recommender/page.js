@@ -1,5 +1,4 @@
 import { Client } from "./client/client.js";
-import { Chart } from "./chart.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
 import { Counter } from "./counter.js";
@@ -41,7 +40,6 @@ export class Page {
     this.chooser.showOwn();
     this.ranking.show();
     this.#note();
-    this.chart?.draw();
     performance.measure("re-ranked", "starred");
   }
 
@@ -76,8 +74,8 @@ async function start(found) {
   const { facts } = contents;
   found.facts = facts;
   const { key } = facts;
-  const [bytes, signature, columns, places] = await Promise.all([
-    contents.bytes("release"), contents.text("signature"), contents.json("titles"), contents.json("map"),
+  const [bytes, signature, columns] = await Promise.all([
+    contents.bytes("release"), contents.text("signature"), contents.json("titles"),
   ]);
   found.signed = key !== undefined;
   const client = await Client.open(bytes, { signature, key });
@@ -90,7 +88,6 @@ async function start(found) {
   byId("main").hidden = false;
   page.show();
   performance.mark("first-list");
-  if (places) page.chart = new Chart(page, places);
   await keepForOffline(page);
 }
 
