@@ -1,7 +1,6 @@
 import { Client } from "./client/client.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
-import { Counter } from "./counter.js";
 import { byId, element } from "./element.js";
 import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
@@ -91,12 +90,8 @@ async function start(found) {
   await keepForOffline(page);
 }
 
-/** Keep the page on this device, then count what leaves it. */
+/** Keep the page on this device. */
 async function keepForOffline(page) {
-  const counter = new Counter((bytes) => {
-    byId("sent").textContent = words("sent", { bytes });
-    document.querySelector(".counter").classList.add("spent");
-  });
   const note = byId("offline");
   try {
     const active = await installed(await navigator.serviceWorker.register("worker.js", { updateViaCache: "none" }));
@@ -111,7 +106,6 @@ async function keepForOffline(page) {
   } catch {
     note.textContent = words("kept_no_page");
   }
-  counter.start();
   document.documentElement.dataset.ready = "";
 }
 

@@ -10,7 +10,7 @@ import { words } from "./words.js";
  */
 export function showRefusal(error, { facts, signed }) {
   byId("call").textContent = words("refused_title");
-  for (const hidden of document.querySelectorAll(".lead, .counter, .skip, #loading, #main")) hidden.hidden = true;
+  for (const hidden of document.querySelectorAll(".lead, .check, .skip, #loading, #main")) hidden.hidden = true;
   const kept = facts && keptStars(facts.stars);
   const of = kept && isLikes(kept) ? "likes" : "stars";
   const why = words(error.reason === "unreachable" ? "unreachable" : signed ? "refused" : "broken");
