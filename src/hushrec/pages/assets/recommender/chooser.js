@@ -31,10 +31,9 @@ export class Chooser {
   find() {
     const { titles, popular, stars } = this.#page;
     const sought = byId("search").value;
-    const { items, all, near } = titles.find(sought, SHOWN);
+    const { items, all } = titles.find(sought, SHOWN);
     if (sought.trim()) {
-      const what = words(!all ? "found_none" : near ? "found_near" : "found");
-      byId("found-title").textContent = all > SHOWN ? words("found_more", { what, n: SHOWN, all }) : what;
+      byId("found-title").textContent = words(!all ? "found_none" : all > SHOWN ? "found_more" : "found", { n: SHOWN, all });
       this.#offered = items;
     } else {
       const free = spread(popular).filter((item) => stars.get(item) === undefined);

@@ -10,8 +10,6 @@ import { Stars } from "./stars.js";
 import { Titles } from "./titles.js";
 import { words } from "./words.js";
 
-const REASONS = 3;
-
 /** The page: a client, the reader's own stars, and the parts that show them. */
 export class Page {
   /** Of a client, the facts of `contents.json`, and the columns of the titles. */
@@ -40,11 +38,6 @@ export class Page {
     this.ranking.show();
     this.#note();
     performance.measure("re-ranked", "starred");
-  }
-
-  /** Which of the reader's own titles moved an item most. */
-  reasons(item) {
-    return this.stars.size && this.client.personal ? this.client.reasons(this.stars.given, item, REASONS) : [];
   }
 
   /** Items as everybody gets them, which is by how well they are known and liked. */

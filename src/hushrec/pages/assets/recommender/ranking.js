@@ -1,5 +1,4 @@
 import { byId, element, titled } from "./element.js";
-import { because } from "./reasons.js";
 import { starGroup } from "./star_group.js";
 import { number, parts, words } from "./words.js";
 
@@ -47,8 +46,18 @@ export class Ranking {
     const rated = typeof rating === "number";
     const expected = rated ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS)) : element("span");
     const act = element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value)));
-    const reasons = because(this.#page.reasons(itemId), titles, stars);
-    return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...reasons, act);
+    return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...this.#reason(itemId), act);
+  }
+
+  /** Which of the reader's own titles pulls an item up most, in words; nothing if none does. */
+  #reason(item) {
+    const { client, stars, titles } = this.#page;
+    const reasons = client.personal && stars.size ? client.reasons(stars.given, item, stars.size) : [];
+    const strongest = reasons.find(({ contribution }) => contribution > 0);
+    if (!strongest) return [];
+    const { itemId } = strongest;
+    const title = element("i", {}, titled(titles.title(itemId)));
+    return [element("p", { class: "because" }, ...parts("because", { of: stars.of, n: stars.get(itemId), title }))];
   }
 
   /** Let rows that stay glide to their new places, unless the reader prefers no motion. */
