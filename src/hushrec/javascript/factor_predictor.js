@@ -1,7 +1,7 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { dot, rowDot, scored, unlike, weighedCosines } from "./lists.js";
+import { dot, rowDot, scored } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
@@ -20,13 +20,12 @@ const LARGEST_ODDS = 700; // a logarithm
 export function factorPredictor(release) {
   const { constants, rank, tensors } = release;
   const { item_factors: factors, item_noise: noise } = tensors;
-  const [lo, hi] = release.requireScale();
+  const [lo, hi] = release.bounds;
   const span = hi - lo;
   const logs = Float64Array.from(tensors.item_popularity, Math.log);
   const effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
   const deviation = Math.sqrt(constants.user_variance);
   const slopes = "slope_odds" in constants ? slopeColumns(release) : [];
-  const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
 
   const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
 
@@ -116,12 +115,6 @@ export function factorPredictor(release) {
       return Float64Array.from(rated, (item, at) => {
         return ((ratings[at] - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
       });
-    },
-
-    /** The cosine times p_i p_j, with p_i = min τ²/τ_i²: cosines alone list many items with few ratings, much noise. */
-    similarity(item, others) {
-      if (!rank) throw new ReleaseError(unlike(release));
-      return weighedCosines(row, (at) => least / noise[at], item, others);
     },
   };
 }

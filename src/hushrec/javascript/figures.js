@@ -1,19 +1,4 @@
-// Which values are numbers, and how privacy figures are printed: rounded to the safe side, never to the nearest.
-
-import { ReleaseError } from "./errors.js";
-
-/**
- * A whole number of at least `least`.
- * @param {unknown} value
- * @param {string} name
- * @param {number} least
- * @returns {number}
- * @throws {ReleaseError} it is anything else
- */
-export function whole(value, name, least) {
-  if (Number.isInteger(value) && /** @type {number} */ (value) >= least) return /** @type {number} */ (value);
-  throw new ReleaseError(`${name} must be a whole number, ${least} or more`);
-}
+// How privacy figures are printed: rounded to the safe side, never to the nearest.
 
 /**
  * A cost or loss (ε, δ) in `digits` significant digits, never below the figure; ∞ for null.

@@ -17,11 +17,6 @@ import { itemScores, linearItems } from "./linear_items.js";
  *   of `targets`, none of which is an own item, are ordered
  * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions what each of the
  *   user's items adds to the prediction of `target`; refused if it is not a sum over these
- * @property {(rated: number[], target: number) => {value: readonly string[], parts: Float64Array}[]} [featureParts]
- *   what features explain of the contributions: name and value of each that an own item has, in the order of the
- *   release, with the part of each own item
- * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity how alike an item and others are;
- *   refused if the release does not tell
  */
 
 /** For each kind of release, its predictor. */

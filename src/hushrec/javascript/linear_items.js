@@ -1,7 +1,7 @@
 // Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
 import { ReleaseError } from "./errors.js";
-import { rowDot, scored, unlike, weighedCosines } from "./lists.js";
+import { rowDot, scored } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 /** @typedef {import("./fold_in.js").Predictor} Predictor */
@@ -22,9 +22,6 @@ export function itemScores(release) {
     contributions() {
       throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
     },
-    similarity() {
-      throw new ReleaseError(unlike(release));
-    },
   };
 }
 
@@ -37,7 +34,7 @@ export function itemScores(release) {
  * @returns {Predictor}
  */
 export function linearItems(release) {
-  const { rank, tensors, values } = release;
+  const { rank, tensors } = release;
   const { item_factors: factors, input_weights: inputs, output_weights: outputs, intercept } = tensors;
 
   const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
@@ -66,33 +63,6 @@ export function linearItems(release) {
     contributions(rated, ratings, target) {
       const added = parts(rated).map((part) => rowDot(factors, target, part) * outputs[target]);
       return Float64Array.from(rated, (item, at) => (item === target ? 0 : added[at]));
-    },
-
-    /** a_i e_i F_if ⟨W_f, g_j⟩ b_j. */
-    featureParts(rated, target) {
-      const { value_factors: towards, value_starts: starts, value_columns: columns, value_weights: weights } = tensors;
-      if (!values.length) return [];
-      const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
-      for (const [place, item] of rated.entries()) {
-        for (let at = starts[item]; at < starts[item + 1]; at += 1) {
-          const weight = item === target ? 0 : inputs[item] * weights[at] * outputs[target];
-          added[place].set(columns[at], weight * rowDot(towards, columns[at], row(target)));
-        }
-      }
-      /** @type {Map<string, {value: readonly string[], parts: Float64Array}>} */
-      const found = new Map();
-      for (const column of [...new Set(added.flatMap((of) => [...of.keys()]))].sort((a, b) => a - b)) {
-        const name = values[column].join("\n");
-        const feature = found.get(name) ?? { value: values[column], parts: new Float64Array(rated.length) };
-        for (const [place, of] of added.entries()) feature.parts[place] += of.get(column) ?? 0;
-        found.set(name, feature);
-      }
-      return [...found.values()];
-    },
-
-    /** The cosine of g_i and g_j times √(a_i a_j): a is small for items with little data. */
-    similarity(item, others) {
-      return weighedCosines(row, (at) => Math.sqrt(Math.max(inputs[at], 0)), item, others);
     },
   };
 }

@@ -49,9 +49,9 @@ export class Page {
   #note() {
     const { stars, client } = this;
     const { of, size: n, waiting } = stars;
-    byId("list-title").textContent = words(client.personal && n ? "list_own" : "list_all");
-    const note = words(!client.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
-    const why = client.personal ? [] : [client.release.said.taste, " "];
+    byId("list-title").textContent = words(client.release.personal && n ? "list_own" : "list_all");
+    const note = words(!client.release.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
+    const why = client.release.personal ? [] : [client.release.said.taste, " "];
     byId("list-note").replaceChildren(...why, note);
   }
 }

@@ -52,7 +52,7 @@ export class Ranking {
   /** Which of the reader's own titles pulls an item up most, in words; nothing if none does. */
   #reason(item) {
     const { client, stars, titles } = this.#page;
-    const reasons = client.personal && stars.size ? client.reasons(stars.given, item, stars.size) : [];
+    const reasons = client.release.personal && stars.size ? client.reasons(stars.given, item, stars.size) : [];
     const strongest = reasons.find(({ contribution }) => contribution > 0);
     if (!strongest) return [];
     const { itemId } = strongest;
@@ -77,7 +77,7 @@ export class Ranking {
     if (!before.length || after.join() === before.join()) return;
     const first = after.length ? parts("changed_first", { title: titled(titles.title(after[0])) }) : [];
     const n = after.filter((item) => !before.includes(item)).length;
-    const whose = client.personal && stars.size ? "changed_own" : "changed_all";
+    const whose = client.release.personal && stars.size ? "changed_own" : "changed_all";
     byId("changed").replaceChildren(words(n ? whose : "changed_order", { n, all: after.length }), " ", ...first);
   }
 

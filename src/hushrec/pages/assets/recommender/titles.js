@@ -1,8 +1,5 @@
-import { folded as fold } from "./client/titles.js";
+import { folded } from "./client/titles.js";
 import { element, titled } from "./element.js";
-
-const SIGNS = /[^\p{L}\p{N}]+/gu;
-const MARKS = /\p{M}/gu;
 
 /** What is known of each item: title, year, genres and picture; and a search of them. */
 export class Titles {
@@ -78,8 +75,4 @@ export class Titles {
   #cell(name, item) {
     return this.#columns[name]?.[this.#places.get(item)] ?? "";
   }
-}
-
-function folded(text) {
-  return fold(text).replace(MARKS, "").replace(SIGNS, " ").trim();
 }
