@@ -3,7 +3,7 @@
 import { sha256 } from "./digest.js";
 import { demand, ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
-import { KINDS, POSITIVE, ranges, VALUES, WHOLE } from "./kinds.js";
+import { KINDS, POSITIVE, SLOPES, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
@@ -135,7 +135,8 @@ function checked(release, tensors, valued) {
   demand(counted, "the largest count is out of range, or ratings are counted");
   const rates = release.kind === "factors";
   demand(rates === (feedback === "ratings"), `a release of kind '${release.kind}' cannot be of ${feedback}`);
-  for (const [name, [least, most]] of Object.entries(ranges(kind, constants))) {
+  const sloped = rates && Object.keys(SLOPES).some((name) => name in constants);
+  for (const [name, [least, most]] of Object.entries({ ...kind.constants, ...(sloped ? SLOPES : {}) })) {
     const within = least <= constants[name] && constants[name] <= most;
     demand(within, `the constant ${name} is missing or out of range`);
   }

@@ -2,12 +2,13 @@
 
 import { demand, ReleaseError } from "./errors.js";
 import { above } from "./figures.js";
-import { predictor } from "./fold_in.js";
+import { factorPredictor } from "./factor_predictor.js";
+import { linearItems } from "./linear_items.js";
 import { largest } from "./lists.js";
 import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
 import { requireSigned } from "./signature.js";
-import { Titles } from "./titles.js";
+import { titleSearch } from "./titles.js";
 
 export { above, Release, ReleaseError };
 
@@ -29,19 +30,19 @@ export { above, Release, ReleaseError };
 export class Client {
   #positions;
   #predictor;
-  #titles;
+  #search;
 
   /** @param {Release} release */
   constructor(release) {
     this.release = release;
     this.#positions = new Map(release.items.map((item, position) => [item, position]));
-    this.#predictor = predictor(release);
-    this.#titles = new Titles(release.items.map((item, position) => release.titles[position] || item));
+    this.#predictor = release.kind === "factors" ? factorPredictor(release) : linearItems(release);
+    this.#search = titleSearch(release.items.map((item, position) => release.titles[position] || item));
   }
 
   /**
    * Open a release, check it whole, and check its signature if you give a key.
-   * @param {ArrayBuffer | Uint8Array} bytes of the release's file; do not change them afterwards
+   * @param {ArrayBuffer | Uint8Array} bytes of the release's file
    * @param {Trust} trust the text of the signature file next to it, and of the owner's public key
    * @returns {Promise<Client>}
    * @throws {ReleaseError} the file cannot be trusted
@@ -66,7 +67,8 @@ export class Client {
    * @throws {ReleaseError} the item is not in the catalogue
    */
   title(item) {
-    return this.#titles.titles[this.#required(item)];
+    const position = this.#required(item);
+    return this.release.titles[position] || this.release.items[position];
   }
 
   /**
@@ -77,7 +79,7 @@ export class Client {
    */
   find(text) {
     const item = normal(text);
-    const found = this.#titles.find(text).map((position) => this.release.items[position]);
+    const found = this.#search(text).map((position) => this.release.items[position]);
     return this.#positions.has(item) ? [item, ...found.filter((other) => other !== item)] : found;
   }
 

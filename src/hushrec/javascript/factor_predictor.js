@@ -15,7 +15,7 @@ const LARGEST_ODDS = 700; // a logarithm
  * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"), by the equations
  * of `docs/format.md`, with which those of `hushrec.release.predictors` are the same.
  * @param {Release} release of kind "factors"
- * @returns {import("./fold_in.js").Predictor}
+ * @returns {import("./kinds.js").Predictor}
  */
 export function factorPredictor(release) {
   const { constants, rank, tensors } = release;

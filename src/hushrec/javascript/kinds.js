@@ -1,9 +1,11 @@
 // The kinds of predictor that JavaScript reads: which tensors and constants each holds, and in which ranges.
 
 const I = ["items"];
-const FACTORS = { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] };
-/** @type {Record<string, number[]>} */
-const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
+/**
+ * Further constants of factors, of which a release has all or none.
+ * @type {Record<string, number[]>}
+ */
+export const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
 
 /** @typedef {{constants: Record<string, number[]>, tensors: Record<string, string[]>}} Kind */
 
@@ -14,7 +16,7 @@ const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], s
  */
 const ALL = {
   factors: {
-    constants: FACTORS,
+    constants: { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] },
     tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
   },
   "linear items": {
@@ -44,17 +46,19 @@ export const VALUES = {
 /** Tensors of whole numbers; all others are of floats. */
 export const WHOLE = new Set(["value_starts", "value_columns"]);
 
-/**
- * Constants that a release needs, each with its smallest and largest value: those of its kind, and the prior of
- * slopes if it has any part of that.
- * @param {Kind} kind
- * @param {Record<string, number>} constants of the release
- * @returns {Record<string, number[]>}
- */
-export function ranges(kind, constants) {
-  const sloped = "user_variance" in kind.constants && Object.keys(SLOPES).some((name) => name in constants);
-  return sloped ? { ...kind.constants, ...SLOPES } : kind.constants;
-}
-
 /** Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked. */
 export const POSITIVE = new Set(["item_noise", "item_popularity"]);
+
+/**
+ * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
+ *
+ * `rated` are positions of the user's items, `ratings` their ratings (of interactions, how often each was given),
+ * `targets` positions of items.
+ * @typedef {object} Predictor
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict] ratings of
+ *   `targets`, not clamped to the scale; missing where only lists are made
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores by which lists
+ *   of `targets`, none of which is an own item, are ordered
+ * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions what each of the
+ *   user's items adds to the prediction of `target`; refused if it is not a sum over these
+ */

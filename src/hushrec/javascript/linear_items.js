@@ -1,37 +1,21 @@
 // Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
-import { ReleaseError } from "./errors.js";
+import { demand } from "./errors.js";
 import { rowDot, scored } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
-/** @typedef {import("./fold_in.js").Predictor} Predictor */
 
 /** In place of a length of 0, so that nothing is divided by zero. */
 const LEAST_LENGTH = 1e-300;
 
 /**
- * The same scores for everybody, such as popularity: a user's own items leave the list, and no more.
- * @param {Release} release of kind "item scores"
- * @returns {Predictor}
- */
-export function itemScores(release) {
-  return {
-    scores(rated, ratings, targets) {
-      return scored(targets, (item) => release.tensors.item_scores[item]);
-    },
-    contributions() {
-      throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
-    },
-  };
-}
-
-/**
- * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`.
+ * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`,
+ * which is the same for everybody, such as popularity.
  *
  * ‖a‖ is the length of the vector of all own a_i, and h the intercept: what own items do not say is filled
  * in by popularity. How often an item was given does not count.
- * @param {Release} release of kind "linear items"
- * @returns {Predictor}
+ * @param {Release} release of kind "linear items", or "item scores" alone
+ * @returns {import("./kinds.js").Predictor}
  */
 export function linearItems(release) {
   const { rank, tensors } = release;
@@ -53,7 +37,7 @@ export function linearItems(release) {
 
   return {
     scores(rated, ratings, targets) {
-      if (!rated.length) return scored(targets, (item) => tensors.item_scores[item]);
+      if (!rated.length || !factors) return scored(targets, (item) => tensors.item_scores[item]);
       const vector = new Float64Array(rank);
       for (const part of parts([...rated].sort((a, b) => a - b))) part.forEach((value, k) => (vector[k] += value));
       return scored(targets, (item) => outputs[item] * rowDot(factors, item, vector));
@@ -61,6 +45,7 @@ export function linearItems(release) {
 
     /** ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j. */
     contributions(rated, ratings, target) {
+      demand(factors !== undefined, "this release gives everybody the same scores; no item of yours changes them");
       const added = parts(rated).map((part) => rowDot(factors, target, part) * outputs[target]);
       return Float64Array.from(rated, (item, at) => (item === target ? 0 : added[at]));
     },

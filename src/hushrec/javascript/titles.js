@@ -7,33 +7,27 @@ const SPECIAL = /[æœøłđðþıς]/g;
 const LETTERS = { æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ς: "σ" };
 
 /**
- * A text without case, accents and punctuation: words of letters and digits, with single blanks.
+ * A text without case, accents and punctuation: words of letters and digits, with single blanks; if it has none, as it is.
  * @param {string} text
  */
 export function folded(text) {
   const plain = text.toUpperCase().toLowerCase().normalize("NFKD").replace(MARKS, ""); // ß is SS in capitals
-  return plain.replace(SPECIAL, (letter) => LETTERS[letter]).replace(SIGNS, " ").trim();
+  return plain.replace(SPECIAL, (letter) => LETTERS[letter]).replace(SIGNS, " ").trim() || text.trim();
 }
 
-/** Finds items by title, whatever its case, accents and punctuation. */
-export class Titles {
-  /** @param {readonly string[]} titles of the items of a catalogue, in its order */
-  constructor(titles) {
-    this.titles = titles;
-    /** @type {string[] | null} */
-    this.folded = null;
-  }
-
-  /**
-   * Places of the items whose title is the text, or else of those that have it from the beginning of a word on.
-   * @param {string} text
-   * @returns {number[]}
-   */
-  find(text) {
-    const sought = folded(text);
-    if (!sought) return [];
-    const all = (this.folded ??= this.titles.map(folded));
-    const named = [...all.keys()].filter((at) => all[at] === sought);
-    return named.length ? named : [...all.keys()].filter((at) => ` ${all[at]}`.includes(` ${sought}`));
-  }
+/**
+ * A search of titles: places of those that are a text, or else of those that have it from the beginning of a word on.
+ * @param {readonly string[]} titles
+ * @returns {(text: string) => number[]}
+ */
+export function titleSearch(titles) {
+  /** @type {string[] | null} */
+  let plain = null;
+  return (text) => {
+    const sought = ` ${folded(text)}`;
+    const all = (plain ??= titles.map((title) => ` ${folded(title)}`));
+    const those = (/** @type {(title: string) => boolean} */ test) => [...all.keys()].filter((at) => test(all[at]));
+    const named = those((title) => title === sought);
+    return named.length || sought === " " ? named : those((title) => title.includes(sought));
+  };
 }
