@@ -5,8 +5,7 @@ import { PageError, words } from "./words.js";
 
 const SHOWN = 8;
 const STARTERS = 6;
-const POPULAR = 100;
-const APART = 7;
+const LISTED = 10;
 
 /** Where titles are found and starred, and where the reader's own stars are kept. */
 export class Chooser {
@@ -36,7 +35,8 @@ export class Chooser {
       byId("found-title").textContent = words(!all ? "found_none" : all > SHOWN ? "found_more" : "found", { n: SHOWN, all });
       this.#offered = items;
     } else {
-      const free = spread(popular).filter((item) => stars.get(item) === undefined);
+      const later = [...popular.slice(LISTED), ...popular.slice(0, LISTED)]; // everybody's list beside it has the first
+      const free = later.filter((item) => stars.get(item) === undefined);
       if (this.#start >= free.length) this.#start = 0;
       byId("found-title").textContent = words("begin");
       this.#offered = free.slice(this.#start, this.#start + STARTERS);
@@ -103,13 +103,6 @@ export class Chooser {
       byId("search").focus();
     });
   }
-}
-
-/** The hundred best known first, each view from all over them: everybody's list beside it begins with the top. */
-function spread(popular) {
-  const ranks = popular.slice(0, POPULAR).map((_, place) => place + 1);
-  const turns = Array.from({ length: APART }, (_, turn) => ranks.filter((rank) => (rank + turn) % APART === 0));
-  return [...turns.flat().map((rank) => popular[rank - 1]), ...popular.slice(POPULAR)];
 }
 
 /** What was loaded of a file, in words. */

@@ -1,7 +1,7 @@
 import { Client } from "./client/client.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
-import { byId, element } from "./element.js";
+import { byId } from "./element.js";
 import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
@@ -18,9 +18,9 @@ export class Page {
     const [lo, hi, step] = release.scale ?? [];
     this.client = client;
     this.scale = release.feedback === "ratings" ? { lo, hi, step } : null;
-    this.none = this.scale ? {} : [];
     this.pictured = false;
-    this.popular = this.#popular();
+    const everybodys = client.recommend(this.scale ? {} : [], { n: release.items.length });
+    this.popular = everybodys.map(({ itemId }) => itemId); // by how well they are known and liked
     this.titles = new Titles(release.items, columns, this.popular);
     this.stars = new Stars(facts.stars, this.scale, (item) => this.titles.has(item));
     byId("choose-title").textContent = words("choose", { of: this.stars.of });
@@ -32,18 +32,10 @@ export class Page {
 
   /** Show everything anew, after a star changed. */
   show() {
-    performance.mark("starred");
     this.chooser.showOffered();
     this.chooser.showOwn();
     this.ranking.show();
     this.#note();
-    performance.measure("re-ranked", "starred");
-  }
-
-  /** Items as everybody gets them, which is by how well they are known and liked. */
-  #popular() {
-    const { items } = this.client.release;
-    return this.client.recommend(this.none, { n: items.length }).map(({ itemId }) => itemId);
   }
 
   #note() {
@@ -79,7 +71,6 @@ async function start(found) {
   byId("loading").hidden = true;
   byId("main").hidden = false;
   page.show();
-  performance.mark("first-list");
   await keepForOffline(page);
 }
 

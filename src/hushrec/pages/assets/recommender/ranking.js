@@ -27,11 +27,11 @@ export class Ranking {
 
   /** Compute the list and show it. */
   show() {
-    const { client, stars, titles, none } = this.#page;
+    const { client, stars, titles } = this.#page;
     const before = this.items;
     const tops = new Map([...this.#rows].map(([item, row]) => [item, row.getBoundingClientRect().top]));
     const held = this.items.findIndex((item) => this.#rows.get(item).contains(document.activeElement));
-    const listed = client.recommend(stars.size ? stars.given : none, { n: this.#length });
+    const listed = client.recommend(stars.given, { n: this.#length });
     this.#rows = new Map(listed.map((entry) => [entry.itemId, this.#row(entry)]));
     byId("ranked").replaceChildren(...this.#rows.values());
     byId("more").hidden = listed.length < this.#length;
