@@ -116,7 +116,7 @@ def test_both_clients_know_the_kinds_that_pages_show_alike():
     file = SOURCE / "kinds.js"
     script = (
         f"import {{ KINDS, POSITIVE, VALUES, WHOLE }} from '{file}';"
-        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], VALUES, [...WHOLE]]))"
+        "console.log(JSON.stringify([Object.entries(KINDS), [...POSITIVE], VALUES, [...WHOLE]]))"
     )
     command = ["node", "--input-type=module", "--eval", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

@@ -58,7 +58,7 @@ def told(seed=0):
         (rng.integers(0, 9, n).tolist(), int(k)) for n in (1, 7, 300, 600) for k in rng.integers(0, n + 1, 9)
     ]
     return {
-        "above": [((f, d), above(f, d)) for f in floats for d in (4, 6)],
+        "above": [(figure, above(figure)) for figure in floats],
         "escaped": [(text, escaped(text)) for text in odd],
         "oneLine": [(text, one_line(text)) for text in odd],
         "printable": [(text, text.isprintable()) for text in odd],

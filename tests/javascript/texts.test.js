@@ -13,7 +13,7 @@ import { largest } from "../../src/hushrec/javascript/lists.js";
 const told = JSON.parse(readFileSync(join(process.env.CASES ?? "", "texts.json"), "utf8"));
 
 const ways = {
-  above: ([figure, digits]) => above(figure, digits),
+  above,
   escaped,
   oneLine,
   printable,

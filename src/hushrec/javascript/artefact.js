@@ -1,10 +1,10 @@
 // A release: one safetensors file with its statement of privacy, checked before use.
 
-import { sha256 } from "./digest.js";
 import { demand, ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
 import { KINDS, POSITIVE, SLOPES, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
+import { sha256 } from "./signature.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
 
@@ -37,7 +37,7 @@ export class Release {
   constructor(facts, tensors, sum, signedBy) {
     this.kind = text(facts.kind);
     demand(
-      KINDS.has(this.kind),
+      Object.hasOwn(KINDS, this.kind),
       `a release of kind '${this.kind}' is for Python: JavaScript reads factors, linear items and item scores; ` +
         "make one of these, as CovarianceSVD and PrivateEASE do",
     );
@@ -117,7 +117,7 @@ export class Release {
  */
 function checked(release, tensors, valued) {
   const { constants, counts, feedback, items, likes, scale } = release;
-  const kind = /** @type {import("./kinds.js").Kind} */ (KINDS.get(release.kind));
+  const kind = KINDS[release.kind];
   const shapes = /** @type {Record<string, string[]>} */ ({ ...kind.tensors, ...(valued ? VALUES : {}) });
   const names = Object.keys(shapes);
   const alike = tensors.size === names.length && names.every((name) => tensors.has(name));

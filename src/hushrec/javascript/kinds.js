@@ -14,7 +14,7 @@ export const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1
  * with their dimensions.
  * @type {Record<string, Kind>}
  */
-const ALL = {
+export const KINDS = {
   factors: {
     constants: { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] },
     tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
@@ -31,7 +31,6 @@ const ALL = {
   },
   "item scores": { constants: {}, tensors: { item_scores: I } },
 };
-export const KINDS = new Map(Object.entries(ALL));
 
 /** Further tensors of linear items if features explain a part of them, which no score needs. */
 export const VALUES = {

@@ -45,7 +45,7 @@ export class Ranking {
     const title = titles.title(itemId);
     const rated = typeof rating === "number";
     const expected = rated ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS)) : element("span");
-    const act = element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value)));
+    const act = element("div", { class: scale ? "act" : "act beside" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value)));
     return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...this.#reason(itemId), act);
   }
 
