@@ -98,7 +98,7 @@ export class Client {
     const names = items === null ? this.release.items : [...items].map(normal);
     const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
     const { values, ignored } = ownValues(this.release, this.#positions, own);
-    const ratings = predict(...split(values), targets);
+    const ratings = predict(values, targets);
     const [lo, hi] = this.release.bounds;
     return withIgnored(new Map(names.map((name, at) => [name, clamped(ratings[at], lo, hi)])), ignored);
   }
@@ -116,10 +116,10 @@ export class Client {
     const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
-    const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
+    const scores = this.#predictor.scores(used(this.release, values), targets);
     const best = [...largest(scores, most)];
     const items = best.map((place) => targets[place]);
-    const ratings = this.#predictor.predict?.(...split(values), items);
+    const ratings = this.#predictor.predict?.(values, items);
     const [lo, hi] = this.release.bounds;
     const rows = best.map((place, at) => ({
       itemId: this.release.items[items[at]],
@@ -145,8 +145,9 @@ export class Client {
   reasons(own, item, n = 3) {
     const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
-    const [rated, ratings] = split(used(this.release, values));
-    const added = this.#predictor.contributions(rated, ratings, this.#required(item));
+    const listed = used(this.release, values);
+    const added = this.#predictor.contributions(listed, this.#required(item));
+    const rated = [...listed.keys()];
     const strongest = [...largest(added.map(Math.abs), most)].filter((place) => added[place]);
     const reasons = strongest.map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
     return withIgnored(reasons, ignored);
@@ -194,14 +195,6 @@ export class Client {
 function length(n) {
   if (typeof n === "number" && Number.isInteger(n) && n >= 0) return n;
   throw new ReleaseError("n must be a whole number, 0 or more");
-}
-
-/**
- * @param {Map<number, number>} values
- * @returns {[number[], number[]]}
- */
-function split(values) {
-  return [[...values.keys()], [...values.values()]];
 }
 
 /** @param {number} length */

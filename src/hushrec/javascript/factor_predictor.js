@@ -69,11 +69,11 @@ export function factorPredictor(release) {
 
   /**
    * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
-   * @param {number[]} rated
-   * @param {number[]} ratings
+   * @param {Map<number, number>} own
    */
-  function foldIn(rated, ratings) {
-    const residuals = rated.map((item, at) => ratings[at] - effects[item]);
+  function foldIn(own) {
+    const rated = [...own.keys()];
+    const residuals = Array.from(own, ([item, rating]) => rating - effects[item]);
     const rows = rated.map(extended);
     const level = posterior(rated, residuals, rows, 1 + rank);
     if (!slopes.length) return level.mean;
@@ -95,25 +95,26 @@ export function factorPredictor(release) {
   }
 
   return {
-    predict(rated, ratings, targets) {
-      const vector = foldIn(rated, ratings);
+    predict(own, targets) {
+      const vector = foldIn(own);
       const taste = vector.subarray(1, 1 + rank);
       return scored(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
     },
 
     /** How likely the user chooses and likes each: log n_i + 2 z_i/span. */
-    scores(rated, ratings, targets) {
-      const raised = rated.map((item, at) => ratings[at] - effects[item] + ABSENCE * span);
+    scores(own, targets) {
+      const rated = [...own.keys()];
+      const raised = Array.from(own, ([item, rating]) => rating - effects[item] + ABSENCE * span);
       const { mean } = posterior(rated, raised, rated.map(row), rank);
       return scored(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
     },
 
-    contributions(rated, ratings, target) {
-      const vector = foldIn(rated, ratings);
+    contributions(own, target) {
+      const [vector, rated] = [foldIn(own), [...own.keys()]];
       const weights = Float64Array.from(row(target));
       solve(normal(rated, rated.map(row), rank), weights);
-      return Float64Array.from(rated, (item, at) => {
-        return ((ratings[at] - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
+      return Float64Array.from([...own], ([item, rating]) => {
+        return ((rating - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
       });
     },
   };

@@ -51,13 +51,13 @@ export const POSITIVE = new Set(["item_noise", "item_popularity"]);
 /**
  * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
  *
- * `rated` are positions of the user's items, `ratings` their ratings (of interactions, how often each was given),
- * `targets` positions of items.
+ * `own` maps positions of the user's items to their ratings (of interactions, to how often each was given), and
+ * `targets` are positions of items.
  * @typedef {object} Predictor
- * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict] ratings of
- *   `targets`, not clamped to the scale; missing where only lists are made
- * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores by which lists
- *   of `targets`, none of which is an own item, are ordered
- * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions what each of the
- *   user's items adds to the prediction of `target`; refused if it is not a sum over these
+ * @property {(own: Map<number, number>, targets: ArrayLike<number>) => Float64Array} [predict] ratings of `targets`,
+ *   not clamped to the scale; missing where only lists are made
+ * @property {(own: Map<number, number>, targets: ArrayLike<number>) => Float64Array} scores by which lists of `targets`,
+ *   none of which is an own item, are ordered
+ * @property {(own: Map<number, number>, target: number) => Float64Array} contributions what each of the user's items
+ *   adds to the prediction of `target`; refused if it is not a sum over these
  */

@@ -36,16 +36,18 @@ export function linearItems(release) {
   }
 
   return {
-    scores(rated, ratings, targets) {
+    scores(own, targets) {
+      const rated = [...own.keys()].sort((a, b) => a - b); // so that a sum does not depend on the order
       if (!rated.length || !factors) return scored(targets, (item) => tensors.item_scores[item]);
       const vector = new Float64Array(rank);
-      for (const part of parts([...rated].sort((a, b) => a - b))) part.forEach((value, k) => (vector[k] += value));
+      for (const part of parts(rated)) part.forEach((value, k) => (vector[k] += value));
       return scored(targets, (item) => outputs[item] * rowDot(factors, item, vector));
     },
 
     /** ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j. */
-    contributions(rated, ratings, target) {
+    contributions(own, target) {
       demand(factors !== undefined, "this release gives everybody the same scores; no item of yours changes them");
+      const rated = [...own.keys()];
       const added = parts(rated).map((part) => rowDot(factors, target, part) * outputs[target]);
       return Float64Array.from(rated, (item, at) => (item === target ? 0 : added[at]));
     },

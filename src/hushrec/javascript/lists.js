@@ -1,4 +1,4 @@
-// Lists of items: the best of many, how alike two items are, and how a list becomes a varied one.
+// The best of many scores, and the inner products that scores are made of.
 
 const FEW = 256; // places that are kept in order while going through all scores
 
@@ -9,15 +9,16 @@ const FEW = 256; // places that are kept in order while going through all scores
  * @returns {Uint32Array}
  */
 export function largest(scores, n) {
+  const keys = scores.map((score) => (Number.isNaN(score) ? -Infinity : score));
   if (n > FEW) {
-    const all = Uint32Array.from(scores.keys());
-    return all.sort((a, b) => key(scores[b]) - key(scores[a]) || a - b).subarray(0, n);
+    const all = Uint32Array.from(keys.keys());
+    return all.sort((a, b) => keys[b] - keys[a] || a - b).subarray(0, n);
   }
   const [places, kept] = [new Uint32Array(n), new Float64Array(n)];
   let [count, least] = [0, -Infinity];
-  for (let at = 0; at < scores.length; at += 1) {
-    if (count === n && !(scores[at] > least)) continue;
-    const score = key(scores[at]);
+  for (let at = 0; at < keys.length; at += 1) {
+    const score = keys[at];
+    if (count === n && score <= least) continue;
     let place = count < n ? count++ : n - 1;
     for (; place > 0 && kept[place - 1] < score; place -= 1) {
       kept[place] = kept[place - 1];
@@ -46,11 +47,6 @@ export function rowDot(matrix, row, vector) {
   let sum = 0;
   for (let k = 0; k < vector.length; k += 1) sum += matrix[start + k] * vector[k];
   return sum;
-}
-
-/** @param {number} score */
-function key(score) {
-  return Number.isNaN(score) ? -Infinity : score;
 }
 
 /**
