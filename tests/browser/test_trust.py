@@ -160,17 +160,12 @@ def panel(page):
     return dict(zip(facts[::2], facts[1::2], strict=True))
 
 
-def several(page, visit, films):
-    """The panel of one of several releases."""
+def test_one_of_several_releases_says_first_what_all_of_them_may_reveal(page, visit, films):
     visit(films(statement=statement(ledger=dict(cases.SEVERAL))))
     lines = page.locator("#promise p:visible").all_inner_texts()
     assert lines[0].startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert lines[1].startswith("Anyone who reads this file")
     assert panel(page).get("ε of this release") == "1.25 at δ = 1e-06, for each person"
-
-
-def test_one_of_several_releases_says_first_what_all_of_them_may_reveal(page, visit, films):
-    several(page, visit, films)
 
 
 @pytest.fixture(scope="module")
