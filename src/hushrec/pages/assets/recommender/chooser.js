@@ -1,5 +1,4 @@
-import { byId, element } from "./element.js";
-import { starGroup } from "./star_group.js";
+import { byId, element, refill } from "./element.js";
 import { saveStars } from "./stars.js";
 import { PageError, words } from "./words.js";
 
@@ -62,17 +61,8 @@ export class Chooser {
   }
 
   #fill(list, items) {
-    const { titles, stars, scale, pictured } = this.#page;
-    const place = [...list.children].findIndex((row) => row.contains(document.activeElement));
-    const held = list.children[place]?.dataset.item;
-    const rows = items.map((item) => {
-      const control = starGroup(titles.title(item), scale, stars.get(item), (value) => stars.set(item, value));
-      return element("li", { "data-item": item }, titles.row(item, pictured), control);
-    });
-    list.replaceChildren(...rows);
-    if (place < 0) return;
-    const row = rows.find((one) => one.dataset.item === held) ?? rows[Math.min(place, rows.length - 1)];
-    (row?.querySelector('[role="radio"][tabindex="0"], .like, input') ?? byId("search")).focus();
+    const { titles, pictured } = this.#page;
+    refill(list, items.map((item) => element("li", { "data-item": item }, titles.row(item, pictured), this.#page.control(item))));
   }
 
   /** Buttons that save, load and erase. */

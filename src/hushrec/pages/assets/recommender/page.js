@@ -6,6 +6,7 @@ import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
 import { showRefusal } from "./refusal.js";
+import { starGroup } from "./star_group.js";
 import { Stars } from "./stars.js";
 import { Titles } from "./titles.js";
 import { words } from "./words.js";
@@ -28,6 +29,11 @@ export class Page {
     this.chooser = new Chooser(this);
     this.stars.addEventListener("change", () => this.show());
     showPromise(release, facts.statement);
+  }
+
+  /** The control by which a reader says what they think of an item. */
+  control(item) {
+    return starGroup(this.titles.title(item), this.scale, this.stars.get(item), (value) => this.stars.set(item, value));
   }
 
   /** Show everything anew, after a star changed. */
