@@ -23,7 +23,8 @@ def labels(page):
     return row(page).get_by_role("radio").evaluate_all("all => all.map(one => one.ariaLabel)")
 
 
-def five_stars_in_halves(page, visit, least=0.5):
+@pytest.mark.parametrize("least", [0.5, 1.0])
+def test_halves_of_five_stars(page, visit, least):
     made = scaled(least, 5.0, 0.5)
     visit(made)
     ratings = [half / 2 for half in range(int(2 * least), 11)]
@@ -40,8 +41,3 @@ def five_stars_in_halves(page, visit, least=0.5):
     shown = page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
     assert shown == [found.item_id for found in Client(made).recommend({item: 4.5})]
     assert "your 4.5 stars for" in page.inner_text("#ranked")
-
-
-@pytest.mark.parametrize("least", [0.5, 1.0])
-def test_halves_of_five_stars(page, visit, least):
-    five_stars_in_halves(page, visit, least)

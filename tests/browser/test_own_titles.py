@@ -108,18 +108,13 @@ def test_stars_of_another_release_wait_and_are_neither_counted_nor_saved(page, v
     assert page.evaluate("localStorage.length") == 0
 
 
-def only_others(page, visit):
-    """Visit with stars of another catalogue alone."""
+def test_with_stars_of_another_catalogue_alone_the_list_is_everybodys_and_says_so(page, visit, films):
     visit()
     give(page, 0)
     key = page.evaluate("Object.keys(localStorage)[0]")
     page.evaluate('key => localStorage.setItem(key, \'[["gone", 4], ["lost", 2]]\')', key)
     page.reload()
     page.wait_for_selector(READY)
-
-
-def test_with_stars_of_another_catalogue_alone_the_list_is_everybodys_and_says_so(page, visit, films):
-    only_others(page, visit)
     ids = page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
     assert ids == [row.item_id for row in Client(films()).recommend({})]
     note = "This is everybody’s list: this catalogue has none of the titles that you starred."

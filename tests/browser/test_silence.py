@@ -35,7 +35,7 @@ def log(page):
     return sent
 
 
-def everything(page, tmp_path):
+def everything(page):
     """All that a reader can do on the page."""
     for nth in range(10):
         page.locator("#found > li").nth(nth % 6).get_by_role("radio").nth(nth % 5).click()
@@ -44,7 +44,6 @@ def everything(page, tmp_path):
         page.fill("#search", text)
     page.fill("#search", "")
     page.click("#more")
-    page.hover("#chart")
     for nth in range(3):
         page.locator("summary").nth(nth % 2).click()
     with page.expect_download() as download:
@@ -55,15 +54,15 @@ def everything(page, tmp_path):
     page.wait_for_timeout(300)
 
 
-def test_nothing_is_sent_after_the_load(page, log, visit, tmp_path):
+def test_nothing_is_sent_after_the_load(page, log, visit):
     host = visit()
     page.wait_for_timeout(300)
     assert log, "the log shows the load"
     loaded, asked = len(log), len(host.asked)
-    everything(page, tmp_path)
+    everything(page)
     assert log[loaded:] == []
     assert host.asked[asked:] == []
-    assert page.inner_text("#sent") == "Bytes sent: 0"
+    assert {address.startswith(host.url) for address in log} == {True}, "nobody else is asked, ever"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +72,6 @@ def test_nothing_is_sent_after_the_load(page, log, visit, tmp_path):
         "navigator.sendBeacon('./there', 'stars')",
         "new Promise(done => { const x = new XMLHttpRequest(); x.onloadend = done; "
         "x.open('POST', './there'); x.send('stars'); })",
-        "new Promise(done => { const x = new Image(); x.onerror = done; x.src = 'https://else.where/'; })",
     ],
 )
 @pytest.mark.full
@@ -85,30 +83,11 @@ def test_what_a_page_would_send_is_seen(page, log, host, written, films, send):
     page.wait_for_timeout(300)
     loaded, asked = len(log), len(served.asked)
     page.evaluate(send)
-    page.locator("#sent", has_text="at least").wait_for()
-    if "else.where" not in send:
-        # A beacon is sent later: on a busy machine, the host hears of it after the page has said so.
-        soon = time.monotonic() + 30
-        while not (served.asked[asked:] and log[loaded:]) and time.monotonic() < soon:
-            page.wait_for_timeout(20)
-        assert served.asked[asked:]
-        assert log[loaded:]
-
-
-@pytest.mark.parametrize(
-    "send",
-    [
-        "fetch(new Request('./there', {method: 'POST', body: '*'.repeat(5000)})).catch(() => 0)",
-        "fetch('./there', {method: 'POST', body: '*'.repeat(5000)}).catch(() => 0)",
-        "void window.open('./there?' + '*'.repeat(5000))",
-    ],
-)
-@pytest.mark.full
-def test_a_body_and_an_opened_address_are_counted_in_full(page, visit, heard, send):
-    visit()
-    page.evaluate(send)
-    page.locator("#sent", has_text="at least 5,").wait_for()
-    heard.clear()  # the host has no such file
+    soon = time.monotonic() + 30  # a beacon is sent later
+    while not (served.asked[asked:] and log[loaded:]) and time.monotonic() < soon:
+        page.wait_for_timeout(20)
+    assert served.asked[asked:]
+    assert log[loaded:]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +110,6 @@ def test_what_a_page_would_ask_of_its_host_stays_on_the_device(page, host, writt
     page.evaluate(ask)
     page.wait_for_timeout(300)
     assert served.asked[asked:] == []
-    assert page.inner_text("#sent") == "Bytes sent: 0"
     assert page.goto(f"{served.url}there.png").status == 200
 
 
@@ -147,10 +125,3 @@ def test_pictures_come_out_of_the_cache_alone(page, visit, films, titles, tmp_pa
     page.wait_for_timeout(300)
     assert page.locator("#found img").count()
     assert served.asked[asked:] == []
-    assert page.inner_text("#sent") == "Bytes sent: 0"
-
-
-def test_no_request_leaves_for_anybody_else(page, log, visit, tmp_path):
-    host = visit()
-    everything(page, tmp_path)
-    assert {address.startswith(host.url) for address in log} == {True}

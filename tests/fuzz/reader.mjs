@@ -23,9 +23,7 @@ async function used(bytes) {
   const listed = client.recommend(own, { n: 3 });
   for (const ask of [
     () => client.predict(own),
-    () => client.similar(ids[0]),
     () => client.reasons(own, ids[0]),
-    () => client.recommend(own, { n: 1, diversity: 0.5 }),
     () => client.find(release.titles[0] ?? "a"),
     () => [release.taste, client.title(ids[0])],
   ]) {

@@ -14,10 +14,9 @@ export async function differences(Client, bytes, expected) {
   const { release } = client;
   /** @type {string[]} */
   const found = [];
-  const own = { dimensions: client.dimensions, personal: client.personal };
   const { caveats, assumes, ledger, said } = release.statement;
   /** @type {Record<string, any>} */
-  const facts = { ...release, ...own, statement: { caveats, assumes, ledger, said } };
+  const facts = { ...release, personal: release.personal, statement: { caveats, assumes, ledger, said } };
   for (const [name, value] of Object.entries(expected.facts)) {
     const told = difference(facts[name], value);
     if (told) found.push(`${expected.name}: ${name}: ${told}`);
@@ -48,20 +47,16 @@ function asked(client, question) {
  * @param {import("../../src/hushrec/javascript/client.js").Client} client
  * @param {any} question
  */
-function answered(client, { ask, own, items, options, item, n, text }) {
+function answered(client, { ask, own, items, options, item, n }) {
   const given = own && (own.ids ?? new Map(own.pairs));
   if (ask === "predict") return told(client.predict(given, items), (rows) => [...rows]);
   if (ask === "recommend") {
     return told(client.recommend(given, options), (rows) => rows.map((row) => [row.itemId, row.score, row.rank, row.rating]));
   }
   if (ask === "reasons") {
-    return told(client.reasons(given, item, n), (rows) =>
-      rows.map((row) => [row.itemId, row.contribution, row.feature, row.value, row.items]),
-    );
+    return told(client.reasons(given, item, n), (rows) => rows.map((row) => [row.itemId, row.contribution]));
   }
-  if (ask === "similar") return client.similar(item, n).map((row) => [row.itemId, row.score, row.rank]);
-  if (ask === "title") return client.title(item);
-  return client.find(text);
+  return client.title(item);
 }
 
 /**

@@ -72,9 +72,9 @@ PLANTED = {
         'if (typeof name === "string") return name.',
         "return String(name).",
     ),
-    "a length that is no number is none": ("figures.js", "Number.isInteger(value) && ", ""),
-    "an id hides the titles that it is": ("client.js", "return [item, ...named", "return [item]; [...named"),
-    "a capital sharp s is another letter": ("titles.js", '{ ß: "ss", ', "{ "),
+    "a length that is no number is none": ("client.js", "Number.isInteger(n) && ", ""),
+    "an id hides the titles that it is": ("client.js", "[item, ...found", "[item]; [...found"),
+    "a sharp s is another letter": ("titles.js", "toUpperCase().", ""),
 }
 
 
@@ -88,12 +88,10 @@ def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
     assert text.count(right) == 1
     path.write_text(text.replace(right, wrong), encoding="utf-8")
     (tmp_path / "cases").mkdir()
-    for name in ("factors", "factors-titles", "counts", "ids-that-are-titles"):
+    for name in ("factors", "factors-titles", "counts"):
         for ending in ("json", "safetensors"):
             shutil.copy(folder / f"{name}.{ending}", tmp_path / "cases")
-    (tmp_path / "cases/index.json").write_text(
-        '["factors", "factors-titles", "counts", "ids-that-are-titles"]', encoding="utf-8"
-    )
+    (tmp_path / "cases/index.json").write_text('["factors", "factors-titles", "counts"]', encoding="utf-8")
     command = ["node", "--test", "--test-reporter=tap", str(tmp_path / "tests/javascript/client.test.js")]
     environment = {**os.environ, "CASES": str(tmp_path / "cases")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
@@ -117,13 +115,12 @@ def test_the_example_of_the_documentation_runs(tmp_path):
 def test_both_clients_know_the_kinds_that_pages_show_alike():
     file = SOURCE / "kinds.js"
     script = (
-        f"import {{ KINDS, POSITIVE, ranges, VALUES, WHOLE }} from '{file}';"
-        "const valued = ranges({ constants: {} }, {}, true);"
-        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], VALUES, valued, [...WHOLE]]))"
+        f"import {{ KINDS, POSITIVE, VALUES, WHOLE }} from '{file}';"
+        "console.log(JSON.stringify([Object.entries(KINDS), [...POSITIVE], VALUES, [...WHOLE]]))"
     )
     command = ["node", "--input-type=module", "--eval", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    told, positive, values, valued, whole = json.loads(done.stdout)
+    told, positive, values, whole = json.loads(done.stdout)
     shown = {name for name, _ in told}
     assert shown == kinds.SHOWN == {made.kind for made in cases.releases().values()}
     for name, kind in told:
@@ -134,8 +131,6 @@ def test_both_clients_know_the_kinds_that_pages_show_alike():
     assert values == {tensor: list(shape) for tensor, shape in kinds.VALUES.items()}
     assert set(whole) == set(kinds.VALUES) & set(kinds.DTYPES)
     assert {kinds.dtype_of(tensor) for tensor in whole} == {np.int32}  # I32, which JavaScript reads as well
-    ends = {name: tuple(both) for name, both in valued.items()}
-    assert ends == kinds.ranges("linear items", {}, valued=True)
 
 
 def read(paths, client=SOURCE):

@@ -9,17 +9,14 @@ import { escaped, oneLine, printable } from "../../src/hushrec/javascript/escape
 import { solve } from "../../src/hushrec/javascript/factor_predictor.js";
 import { above } from "../../src/hushrec/javascript/figures.js";
 import { largest } from "../../src/hushrec/javascript/lists.js";
-import { Titles } from "../../src/hushrec/javascript/titles.js";
 
 const told = JSON.parse(readFileSync(join(process.env.CASES ?? "", "texts.json"), "utf8"));
 
 const ways = {
-  above: ([figure, digits]) => above(figure, digits),
+  above,
   escaped,
   oneLine,
   printable,
-  keys: (title) => new Titles([title], []).index().keys[0],
-  year: (title) => new Titles([title], []).index().years[0],
   largest: ([scores, n]) => [...largest(Float64Array.from(scores), n)],
 };
 

@@ -142,13 +142,6 @@ def test_own_stars_are_kept_by_ledger_or_else_by_catalogue(release, statement, t
     assert len(kept[4]) == 64
 
 
-def test_the_map_is_written_where_the_release_has_one(saved, ranker, tmp_path):
-    found = _written(saved, tmp_path / "one")
-    places = json.loads((tmp_path / "one" / found["map"]).read_text("utf-8"))
-    assert len(places["x"]) == len(places["y"]) == 6
-    assert "map" not in _written(ranker().save(tmp_path / "popular.safetensors"), tmp_path / "two")
-
-
 def test_the_full_statement_is_among_the_files(saved, tmp_path):
     found = _written(saved, tmp_path / "page")
     page = (tmp_path / "page" / found["statement"]).read_text("utf-8")

@@ -1,10 +1,10 @@
 // A release: one safetensors file with its statement of privacy, checked before use.
 
-import { sha256 } from "./digest.js";
 import { demand, ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
-import { areColumns, KINDS, POSITIVE, ranges, VALUES, WHOLE } from "./kinds.js";
+import { KINDS, POSITIVE, SLOPES, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
+import { sha256 } from "./signature.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
 
@@ -17,9 +17,7 @@ const BEFORE = '{"__metadata__":{"hushrec":"{\\"sha256\\":\\"';
 const END = 8 + BEFORE.length + 64;
 const LARGEST_FILE = 2 ** 30;
 const LARGEST_RANK = 2048;
-const LARGEST_CAP = 1e30; // of contributions
 const LARGEST_ID = 256; // bytes
-const PARQUET = [80, 65, 82, 49];
 const LINES = "there is not one line of text for each item among the titles or features";
 const UTF8 = new TextEncoder();
 
@@ -39,7 +37,7 @@ export class Release {
   constructor(facts, tensors, sum, signedBy) {
     this.kind = text(facts.kind);
     demand(
-      KINDS.has(this.kind),
+      Object.hasOwn(KINDS, this.kind),
       `a release of kind '${this.kind}' is for Python: JavaScript reads factors, linear items and item scores; ` +
         "make one of these, as CovarianceSVD and PrivateEASE do",
     );
@@ -62,9 +60,7 @@ export class Release {
     this.sha256 = sum;
     if ("users" in facts && list(facts.users, text).length) throw new TypeError("a release that lists people");
     const placed = tensors();
-    /** Name and value of the features that explain a part of linear scores, in the order of the tensors' rows. */
-    this.values = "values" in facts ? values(object(facts.values), placed) : Object.freeze(/** @type {string[][]} */ ([]));
-    this.rank = checked(this, placed);
+    this.rank = checked(this, placed, "values" in facts);
     const arrays = [...placed].map(([name, { values }]) => [name, values]);
     /** @type {Readonly<Record<string, Float32Array>>} of whole numbers, an Int32Array */
     this.tensors = Object.freeze(Object.fromEntries(arrays));
@@ -80,17 +76,6 @@ export class Release {
   /** The smallest and the largest rating or count. */
   get bounds() {
     return this.scale ?? [1, this.counts ?? 1];
-  }
-
-  /**
-   * The scale of the ratings that are predicted.
-   * @returns {readonly number[]}
-   * @throws {ReleaseError} the release is of interactions
-   */
-  requireScale() {
-    const scale = this.likes === null ? this.scale : null;
-    demand(scale !== null, "this release is of interactions: it ranks items and predicts no ratings; call recommend");
-    return scale;
   }
 
   /**
@@ -118,11 +103,6 @@ export class Release {
     } catch (error) {
       if (error instanceof ReleaseError) throw error;
       // a crafted file can make the parsers throw anything; the answer is the same
-      const isTable = PARQUET.every((byte, at) => bytes[at] === byte);
-      demand(
-        !isTable,
-        "this is a table, not a release; if it is a released data set, fit a model on it first (hushrec fit)",
-      );
       throw new ReleaseError("this is not a hushrec release, or it is damaged; fetch it again");
     }
   }
@@ -132,18 +112,18 @@ export class Release {
  * Check that the parts match.
  * @param {Release} release
  * @param {Map<string, Tensor>} tensors
+ * @param {boolean} valued whether features explain a part of the scores
  * @returns {number} the rank of its factors; 0 without
  */
-function checked(release, tensors) {
-  const { constants, counts, feedback, items, likes, scale, settings, values } = release;
-  const kind = /** @type {import("./kinds.js").Kind} */ (KINDS.get(release.kind));
-  const valued = values.length > 0;
+function checked(release, tensors, valued) {
+  const { constants, counts, feedback, items, likes, scale } = release;
+  const kind = KINDS[release.kind];
   const shapes = /** @type {Record<string, string[]>} */ ({ ...kind.tensors, ...(valued ? VALUES : {}) });
   const names = Object.keys(shapes);
   const alike = tensors.size === names.length && names.every((name) => tensors.has(name));
   demand(alike && (!valued || release.kind === "linear items"), `the tensors are not those of kind '${release.kind}'`);
   const n = items.length;
-  const sizes = new Map([["items", n], ["values", values.length], ["ends of items", n + 1]]);
+  const sizes = new Map([["items", n], ["ends of items", n + 1]]);
   for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), shapes[name], sizes);
   const [lo, hi, step, ...more] = scale ?? [0, 1, 1]; // without ratings, nothing depends on it
   const rank = sizes.get("rank") ?? 0;
@@ -155,16 +135,11 @@ function checked(release, tensors) {
   demand(counted, "the largest count is out of range, or ratings are counted");
   const rates = release.kind === "factors";
   demand(rates === (feedback === "ratings"), `a release of kind '${release.kind}' cannot be of ${feedback}`);
-  for (const [name, [least, most]] of Object.entries(ranges(kind, constants, valued))) {
+  const sloped = rates && Object.keys(SLOPES).some((name) => name in constants);
+  for (const [name, [least, most]] of Object.entries({ ...kind.constants, ...(sloped ? SLOPES : {}) })) {
     const within = least <= constants[name] && constants[name] <= most;
     demand(within, `the constant ${name} is missing or out of range`);
   }
-  const cap = settings.contribution_cap ?? null;
-  const capped = cap === null || (typeof cap === "number" && 0 < cap && cap <= LARGEST_CAP);
-  demand(release.kind !== "linear items" || capped, "the setting contribution_cap is not a positive number");
-  const [starts, columns] = ["value_starts", "value_columns"].map((name) => tensors.get(name)?.values ?? []);
-  const known = !valued || areColumns(starts, columns, values.length);
-  demand(known, "the values of the items are malformed, or one of them is unknown");
   checkTexts(release);
   return rank;
 }
@@ -185,10 +160,10 @@ function checkTensor(name, { shape, values }, dimensions, sizes) {
 }
 
 /** @param {Release} release */
-function checkTexts({ features, items, model, titles, values }) {
+function checkTexts({ features, items, model, titles }) {
   const ids = printable(model) && items.every(isId);
   demand(ids, "the model's name or an id is not printable text, or an id is too long");
-  const named = [...Object.keys(features), ...values.flat()].every((name) => name && oneLine(name) === name);
+  const named = Object.keys(features).every((name) => name && oneLine(name) === name);
   const texts = [...(titles.length ? [titles] : []), ...Object.values(features)];
   demand(named && texts.every((lines) => lines.length === items.length), LINES);
   demand(new Set(items).size === items.length, "an id is repeated");
@@ -209,16 +184,4 @@ function lines(value, n) {
   const parts = text(value).split("\n", n + 1);
   demand(parts.length === n, LINES);
   return Object.freeze(parts.map(oneLine));
-}
-
-/**
- * Name and value of the features that explain a part of the scores.
- * @param {Record<string, unknown>} texts
- * @param {Map<string, Tensor>} tensors
- * @returns {readonly (readonly string[])[]}
- */
-function values(texts, tensors) {
-  const n = tensors.get("value_counts")?.values.length ?? 0;
-  const [names, labels] = [lines(texts.features, n), lines(texts.values, n)];
-  return Object.freeze(names.map((name, at) => Object.freeze([name, labels[at]])));
 }

@@ -1,21 +1,21 @@
 // Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
 
 import { demand, ReleaseError } from "./errors.js";
-import { above, whole } from "./figures.js";
-import { predictor } from "./fold_in.js";
-import { diversified, largest, POOL } from "./lists.js";
+import { above } from "./figures.js";
+import { factorPredictor } from "./factor_predictor.js";
+import { linearItems } from "./linear_items.js";
+import { largest } from "./lists.js";
 import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
 import { requireSigned } from "./signature.js";
-import { Titles } from "./titles.js";
+import { titleSearch } from "./titles.js";
 
 export { above, Release, ReleaseError };
 
 /** @typedef {import("./own.js").Own} Own */
 /** @typedef {import("./own.js").Ignored} Ignored */
 /** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
-/** @typedef {{itemId: string, score: number, rank: number}} Similar */
-/** @typedef {{itemId: string | null, contribution: number, feature: string, value: string, items: string[]}} Reason */
+/** @typedef {{itemId: string, contribution: number}} Reason */
 /** @typedef {{signature?: string, key?: string}} Trust */
 
 /**
@@ -30,19 +30,19 @@ export { above, Release, ReleaseError };
 export class Client {
   #positions;
   #predictor;
-  #titles;
+  #search;
 
   /** @param {Release} release */
   constructor(release) {
     this.release = release;
     this.#positions = new Map(release.items.map((item, position) => [item, position]));
-    this.#predictor = predictor(release);
-    this.#titles = new Titles(release.items, release.titles);
+    this.#predictor = release.kind === "factors" ? factorPredictor(release) : linearItems(release);
+    this.#search = titleSearch(release.items.map((item, position) => release.titles[position] || item));
   }
 
   /**
    * Open a release, check it whole, and check its signature if you give a key.
-   * @param {ArrayBuffer | Uint8Array} bytes of the release's file; do not change them afterwards
+   * @param {ArrayBuffer | Uint8Array} bytes of the release's file
    * @param {Trust} trust the text of the signature file next to it, and of the owner's public key
    * @returns {Promise<Client>}
    * @throws {ReleaseError} the file cannot be trusted
@@ -60,16 +60,6 @@ export class Client {
     return new Client(await Release.from(file, key));
   }
 
-  /** Number of dimensions of taste: directions in which the lists of two people can differ. */
-  get dimensions() {
-    return this.release.dimensions;
-  }
-
-  /** Whether lists depend on who asks, beyond leaving out their own items. */
-  get personal() {
-    return this.release.personal;
-  }
-
   /**
    * The title of an item, or its id where the release has none.
    * @param {string} item
@@ -82,18 +72,15 @@ export class Client {
   }
 
   /**
-   * Ids of the items that a text may mean: one if it is clear, several to choose from, or none. If it is the id of an
-   * item and the title of others, the item with the id comes first.
-   * @param {string} text an id; or a title or its beginning, whatever the case, accents, punctuation, place of
-   *   the article ("Matrix, The") and year, which tells namesakes apart
+   * Ids of the items that a text may mean: first the one of this id, then those of this title, or else those whose
+   * title has the text from the beginning of a word on.
+   * @param {string} text an id, or a title or a part of it, whatever the case, accents and punctuation
    * @returns {string[]}
    */
   find(text) {
     const item = normal(text);
-    const { items, titles } = this.release;
-    if (!this.#positions.has(item)) return this.#titles.find(text).map((position) => items[position]);
-    const named = this.#titles.named(text).filter((at) => titles[at] && items[at] !== item);
-    return [item, ...named.map((at) => items[at])];
+    const found = this.#search(text).map((position) => this.release.items[position]);
+    return this.#positions.has(item) ? [item, ...found.filter((other) => other !== item)] : found;
   }
 
   /**
@@ -106,11 +93,13 @@ export class Client {
    *   is not a number, or the release is of interactions
    */
   predict(own, items = null) {
-    const [lo, hi] = this.release.requireScale();
+    const { predict } = this.#predictor;
+    demand(predict !== undefined, "this release is of interactions: it ranks items and predicts no ratings; call recommend");
     const names = items === null ? this.release.items : [...items].map(normal);
     const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
     const { values, ignored } = ownValues(this.release, this.#positions, own);
-    const ratings = this.#ratings(values, targets);
+    const ratings = predict(values, targets);
+    const [lo, hi] = this.release.bounds;
     return withIgnored(new Map(names.map((name, at) => [name, clamped(ratings[at], lo, hi)])), ignored);
   }
 
@@ -118,28 +107,19 @@ export class Client {
    * The `n` items that the user is most likely to choose and like, without their own.
    * @param {Own} own as in `predict`; of a release of interactions ids of items, counts, or of likes
    *   ratings: items that are rated below the threshold are not used, and not recommended
-   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null, diversity?: number}} choice
-   *   `exclude` and `allowed` take ids; `diversity` is from 0, the best items, to 1
+   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null}} choice
+   *   `exclude` and `allowed` take ids
    * @returns {Recommendation[] & Ignored} best first; ties in the catalogue's order
    * @throws {ReleaseError} what is given cannot be used, or nothing of it is in the catalogue
    */
-  recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
-    const most = whole(n, "n", 0);
-    demand(typeof diversity === "number" && diversity >= 0 && diversity <= 1, "diversity must be between 0 and 1");
+  recommend(own, { n = 10, exclude = [], allowed = null } = {}) {
+    const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
-    const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
-    const length = Math.min(most, targets.length);
-    if (diversity) this.#predictor.similarity(0, []); // refused if the release does not tell
-    let best = Array.from(largest(scores, diversity ? Math.min(POOL * length, targets.length) : length));
-    if (diversity) {
-      const pool = best.map((place) => targets[place]);
-      const alike = pool.map((item) => this.#predictor.similarity(item, pool));
-      const chosen = diversified(Float64Array.from(best, (place) => scores[place]), alike, length, diversity);
-      best = chosen.map((place) => best[place]);
-    }
+    const scores = this.#predictor.scores(used(this.release, values), targets);
+    const best = [...largest(scores, most)];
     const items = best.map((place) => targets[place]);
-    const ratings = this.release.feedback === "ratings" ? this.#ratings(values, items) : null;
+    const ratings = this.#predictor.predict?.(values, items);
     const [lo, hi] = this.release.bounds;
     const rows = best.map((place, at) => ({
       itemId: this.release.items[items[at]],
@@ -151,30 +131,11 @@ export class Client {
   }
 
   /**
-   * The `n` items most like an item, for everybody the same: no own ratings are needed.
-   * @param {string} item
-   * @param {number} [n]
-   * @returns {Similar[]} most similar first, without the item itself; ties in the catalogue's order
-   * @throws {ReleaseError} the item is not in the catalogue, or the release does not tell which are alike
-   */
-  similar(item, n = 10) {
-    const most = whole(n, "n", 0);
-    const position = this.#required(item);
-    const alike = this.#predictor.similarity(position, range(this.release.items.length));
-    alike[position] = 0;
-    const best = [...largest(alike, Math.min(most, alike.length))];
-    return best
-      .filter((place) => alike[place] > 0)
-      .map((place, at) => ({ itemId: this.release.items[place], score: alike[place], rank: at + 1 }));
-  }
-
-  /**
-   * Which of the user's own items, or of their features, raise or lower the prediction of an item most.
+   * Which of the user's own items raise or lower the prediction of an item most.
    *
    * The contributions of all own items add up to the prediction, before it is clamped to the scale, minus what
    * it starts from: the item's effect, and what the user's level and slopes add to it. Of interactions they add
-   * up to the item's score. Where a release says what values of features explain, such as a genre, these are reasons
-   * of their own, without an item and with the own items that have the value, and an item's is what is left to it.
+   * up to the item's score.
    * @param {Own} own as in `recommend`
    * @param {string} item
    * @param {number} [n]
@@ -182,36 +143,14 @@ export class Client {
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
   reasons(own, item, n = 3) {
-    const most = whole(n, "n", 0);
+    const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
-    const [rated, ratings] = split(used(this.release, values));
-    const added = this.#predictor.contributions(rated, ratings, this.#required(item));
-    const names = rated.map((item) => this.release.items[item]);
-    const ofFeatures = this.#predictor.featureParts?.(rated, this.#required(item)) ?? [];
-    /** @type {Reason[]} */
-    const reasons = names.map((itemId, place) => {
-      const contribution = added[place] - ofFeatures.reduce((sum, { parts }) => sum + parts[place], 0);
-      return { itemId, contribution, feature: "", value: "", items: [] };
-    });
-    for (const { value, parts } of ofFeatures) {
-      const sizes = parts.map(Math.abs);
-      const items = [...largest(sizes, sizes.length)].filter((place) => parts[place]).map((place) => names[place]);
-      const contribution = parts.reduce((sum, part) => sum + part, 0);
-      reasons.push({ itemId: null, contribution, feature: value[0], value: value[1], items });
-    }
-    const sizes = Float64Array.from(reasons, ({ contribution }) => Math.abs(contribution));
-    const strongest = [...largest(sizes, Math.min(most, sizes.length))];
-    return withIgnored(strongest.map((place) => reasons[place]).filter(({ contribution }) => contribution), ignored);
-  }
-
-  /**
-   * Ratings of some items that are predicted.
-   * @param {Map<number, number>} values
-   * @param {ArrayLike<number>} targets
-   */
-  #ratings(values, targets) {
-    demand(this.#predictor.predict !== undefined, "this release predicts no ratings");
-    return this.#predictor.predict(...split(values), targets);
+    const listed = used(this.release, values);
+    const added = this.#predictor.contributions(listed, this.#required(item));
+    const rated = [...listed.keys()];
+    const strongest = [...largest(added.map(Math.abs), most)].filter((place) => added[place]);
+    const reasons = strongest.map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
+    return withIgnored(reasons, ignored);
   }
 
   /**
@@ -227,18 +166,13 @@ export class Client {
   }
 
   /**
-   * Positions of the ids that are in the catalogue.
+   * Positions of some ids; undefined for those that are not in the catalogue.
    * @param {Iterable<string>} names
    */
   #known(names) {
     const ids = typeof names !== "string" && typeof names?.[Symbol.iterator] === "function";
     demand(ids, "exclude and allowed take item ids, as in ['Alien', 'Heat']");
-    const positions = [];
-    for (const name of names) {
-      const position = this.#positions.get(normal(name));
-      if (position !== undefined) positions.push(position);
-    }
-    return positions;
+    return [...names].map((name) => this.#positions.get(normal(name)));
   }
 
   /**
@@ -254,11 +188,13 @@ export class Client {
 }
 
 /**
- * @param {Map<number, number>} values
- * @returns {[number[], number[]]}
+ * The length of a list.
+ * @param {unknown} n
+ * @returns {number}
  */
-function split(values) {
-  return [[...values.keys()], [...values.values()]];
+function length(n) {
+  if (typeof n === "number" && Number.isInteger(n) && n >= 0) return n;
+  throw new ReleaseError("n must be a whole number, 0 or more");
 }
 
 /** @param {number} length */

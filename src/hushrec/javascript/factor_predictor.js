@@ -1,7 +1,7 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { dot, rowDot, scored, unlike, weighedCosines } from "./lists.js";
+import { dot, rowDot, scored } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
@@ -15,18 +15,17 @@ const LARGEST_ODDS = 700; // a logarithm
  * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"), by the equations
  * of `docs/format.md`, with which those of `hushrec.release.predictors` are the same.
  * @param {Release} release of kind "factors"
- * @returns {import("./fold_in.js").Predictor}
+ * @returns {import("./kinds.js").Predictor}
  */
 export function factorPredictor(release) {
   const { constants, rank, tensors } = release;
   const { item_factors: factors, item_noise: noise } = tensors;
-  const [lo, hi] = release.requireScale();
+  const [lo, hi] = release.bounds;
   const span = hi - lo;
   const logs = Float64Array.from(tensors.item_popularity, Math.log);
   const effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
   const deviation = Math.sqrt(constants.user_variance);
   const slopes = "slope_odds" in constants ? slopeColumns(release) : [];
-  const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
 
   const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
 
@@ -70,11 +69,11 @@ export function factorPredictor(release) {
 
   /**
    * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
-   * @param {number[]} rated
-   * @param {number[]} ratings
+   * @param {Map<number, number>} own
    */
-  function foldIn(rated, ratings) {
-    const residuals = rated.map((item, at) => ratings[at] - effects[item]);
+  function foldIn(own) {
+    const rated = [...own.keys()];
+    const residuals = Array.from(own, ([item, rating]) => rating - effects[item]);
     const rows = rated.map(extended);
     const level = posterior(rated, residuals, rows, 1 + rank);
     if (!slopes.length) return level.mean;
@@ -96,32 +95,27 @@ export function factorPredictor(release) {
   }
 
   return {
-    predict(rated, ratings, targets) {
-      const vector = foldIn(rated, ratings);
+    predict(own, targets) {
+      const vector = foldIn(own);
       const taste = vector.subarray(1, 1 + rank);
       return scored(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
     },
 
     /** How likely the user chooses and likes each: log n_i + 2 z_i/span. */
-    scores(rated, ratings, targets) {
-      const raised = rated.map((item, at) => ratings[at] - effects[item] + ABSENCE * span);
+    scores(own, targets) {
+      const rated = [...own.keys()];
+      const raised = Array.from(own, ([item, rating]) => rating - effects[item] + ABSENCE * span);
       const { mean } = posterior(rated, raised, rated.map(row), rank);
       return scored(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
     },
 
-    contributions(rated, ratings, target) {
-      const vector = foldIn(rated, ratings);
+    contributions(own, target) {
+      const [vector, rated] = [foldIn(own), [...own.keys()]];
       const weights = Float64Array.from(row(target));
       solve(normal(rated, rated.map(row), rank), weights);
-      return Float64Array.from(rated, (item, at) => {
-        return ((ratings[at] - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
+      return Float64Array.from([...own], ([item, rating]) => {
+        return ((rating - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
       });
-    },
-
-    /** The cosine times p_i p_j, with p_i = min τ²/τ_i²: cosines alone list many items with few ratings, much noise. */
-    similarity(item, others) {
-      if (!rank) throw new ReleaseError(unlike(release));
-      return weighedCosines(row, (at) => least / noise[at], item, others);
     },
   };
 }

@@ -1,35 +1,21 @@
-// Which values are numbers, and how privacy figures are printed: rounded to the safe side, never to the nearest.
+// How privacy figures are printed: rounded to the safe side, never to the nearest.
 
-import { ReleaseError } from "./errors.js";
-
-/**
- * A whole number of at least `least`.
- * @param {unknown} value
- * @param {string} name
- * @param {number} least
- * @returns {number}
- * @throws {ReleaseError} it is anything else
- */
-export function whole(value, name, least) {
-  if (Number.isInteger(value) && /** @type {number} */ (value) >= least) return /** @type {number} */ (value);
-  throw new ReleaseError(`${name} must be a whole number, ${least} or more`);
-}
+const DIGITS = 6;
 
 /**
- * A cost or loss (ε, δ) in `digits` significant digits, never below the figure; ∞ for null.
+ * A cost or loss (ε, δ) in six significant digits, never below the figure; ∞ for null.
  * @param {number | null} figure at least 0
- * @param {number} [digits] at most 15
  */
-export function above(figure, digits = 6) {
+export function above(figure) {
   if (figure === null || figure === Infinity) return "∞";
-  let [mantissa, power] = figure.toExponential(digits - 1).split("e");
+  let [mantissa, power] = figure.toExponential(DIGITS - 1).split("e");
   let exponent = Number(power);
   if (Number(`${mantissa}e${power}`) < figure) {
-    [mantissa, power] = (Number(mantissa.replace(".", "")) + 1).toExponential(digits - 1).split("e");
-    exponent += Number(power) - digits + 1;
+    [mantissa, power] = (Number(mantissa.replace(".", "")) + 1).toExponential(DIGITS - 1).split("e");
+    exponent += Number(power) - DIGITS + 1;
   }
-  const plain = exponent >= -4 && exponent < digits;
-  const shown = plain ? Number(`${mantissa}e${exponent}`).toFixed(digits - 1 - exponent) : mantissa;
+  const plain = exponent >= -4 && exponent < DIGITS;
+  const shown = plain ? Number(`${mantissa}e${exponent}`).toFixed(DIGITS - 1 - exponent) : mantissa;
   const trimmed = shown.replace(/\.0+$|(\.\d*?)0+$/, "$1");
   return plain ? trimmed : `${trimmed}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

@@ -1,9 +1,11 @@
 // The kinds of predictor that JavaScript reads: which tensors and constants each holds, and in which ranges.
 
 const I = ["items"];
-const FACTORS = { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] };
-/** @type {Record<string, number[]>} */
-const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
+/**
+ * Further constants of factors, of which a release has all or none.
+ * @type {Record<string, number[]>}
+ */
+export const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
 
 /** @typedef {{constants: Record<string, number[]>, tensors: Record<string, string[]>}} Kind */
 
@@ -12,9 +14,9 @@ const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], s
  * with their dimensions.
  * @type {Record<string, Kind>}
  */
-const ALL = {
+export const KINDS = {
   factors: {
-    constants: FACTORS,
+    constants: { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] },
     tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
   },
   "linear items": {
@@ -29,9 +31,8 @@ const ALL = {
   },
   "item scores": { constants: {}, tensors: { item_scores: I } },
 };
-export const KINDS = new Map(Object.entries(ALL));
 
-/** Further tensors of linear items if features explain a part of them. */
+/** Further tensors of linear items if features explain a part of them, which no score needs. */
 export const VALUES = {
   value_factors: ["values", "rank"],
   value_counts: ["values"],
@@ -40,48 +41,23 @@ export const VALUES = {
   value_columns: ["entries"],
   value_weights: ["entries"],
 };
-/** @type {Record<string, number[]>} */
-const VALUE_CONSTANTS = {
-  count_intercept: [-1e30, 1e30],
-  half_count: [0, 1e30],
-  own_variance: [1e-30, 1e30],
-  placed_items: [0, 1e6],
-};
 
 /** Tensors of whole numbers; all others are of floats. */
 export const WHOLE = new Set(["value_starts", "value_columns"]);
 
-/**
- * Constants that a release needs, each with its smallest and largest value: those of its kind, and the prior of
- * slopes if it has any part of that. A release with values of features has those that place new items.
- * @param {Kind} kind
- * @param {Record<string, number>} constants of the release
- * @param {boolean} valued whether the release names values of features
- * @returns {Record<string, number[]>}
- */
-export function ranges(kind, constants, valued) {
-  if (valued) return { ...kind.constants, ...VALUE_CONSTANTS };
-  const sloped = "user_variance" in kind.constants && Object.keys(SLOPES).some((name) => name in constants);
-  return sloped ? { ...kind.constants, ...SLOPES } : kind.constants;
-}
-
-/**
- * Whether these are the rows of a matrix in compressed rows, whose columns ascend in every row.
- * @param {ArrayLike<number>} starts where each row starts among the columns, and where the last one ends
- * @param {ArrayLike<number>} columns of the entries
- * @param {number} n number of columns
- */
-export function areColumns(starts, columns, n) {
-  if (starts[0] !== 0 || starts[starts.length - 1] !== columns.length) return false;
-  for (let row = 1; row < starts.length; row += 1) {
-    if (starts[row] < starts[row - 1] || starts[row] > columns.length) return false;
-    for (let at = starts[row - 1]; at < starts[row]; at += 1) {
-      const least = at > starts[row - 1] ? columns[at - 1] + 1 : 0;
-      if (columns[at] < least || columns[at] >= n) return false;
-    }
-  }
-  return true;
-}
-
 /** Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked. */
 export const POSITIVE = new Set(["item_noise", "item_popularity"]);
+
+/**
+ * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
+ *
+ * `own` maps positions of the user's items to their ratings (of interactions, to how often each was given), and
+ * `targets` are positions of items.
+ * @typedef {object} Predictor
+ * @property {(own: Map<number, number>, targets: ArrayLike<number>) => Float64Array} [predict] ratings of `targets`,
+ *   not clamped to the scale; missing where only lists are made
+ * @property {(own: Map<number, number>, targets: ArrayLike<number>) => Float64Array} scores by which lists of `targets`,
+ *   none of which is an own item, are ordered
+ * @property {(own: Map<number, number>, target: number) => Float64Array} contributions what each of the user's items
+ *   adds to the prediction of `target`; refused if it is not a sum over these
+ */

@@ -1,43 +1,24 @@
 // Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
-import { ReleaseError } from "./errors.js";
-import { rowDot, scored, unlike, weighedCosines } from "./lists.js";
+import { demand } from "./errors.js";
+import { rowDot, scored } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
-/** @typedef {import("./fold_in.js").Predictor} Predictor */
 
 /** In place of a length of 0, so that nothing is divided by zero. */
 const LEAST_LENGTH = 1e-300;
 
 /**
- * The same scores for everybody, such as popularity: a user's own items leave the list, and no more.
- * @param {Release} release of kind "item scores"
- * @returns {Predictor}
- */
-export function itemScores(release) {
-  return {
-    scores(rated, ratings, targets) {
-      return scored(targets, (item) => release.tensors.item_scores[item]);
-    },
-    contributions() {
-      throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
-    },
-    similarity() {
-      throw new ReleaseError(unlike(release));
-    },
-  };
-}
-
-/**
- * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`.
+ * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`,
+ * which is the same for everybody, such as popularity.
  *
  * ‖a‖ is the length of the vector of all own a_i, and h the intercept: what own items do not say is filled
  * in by popularity. How often an item was given does not count.
- * @param {Release} release of kind "linear items"
- * @returns {Predictor}
+ * @param {Release} release of kind "linear items", or "item scores" alone
+ * @returns {import("./kinds.js").Predictor}
  */
 export function linearItems(release) {
-  const { rank, tensors, values } = release;
+  const { rank, tensors } = release;
   const { item_factors: factors, input_weights: inputs, output_weights: outputs, intercept } = tensors;
 
   const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
@@ -55,44 +36,20 @@ export function linearItems(release) {
   }
 
   return {
-    scores(rated, ratings, targets) {
-      if (!rated.length) return scored(targets, (item) => tensors.item_scores[item]);
+    scores(own, targets) {
+      const rated = [...own.keys()].sort((a, b) => a - b); // so that a sum does not depend on the order
+      if (!rated.length || !factors) return scored(targets, (item) => tensors.item_scores[item]);
       const vector = new Float64Array(rank);
-      for (const part of parts([...rated].sort((a, b) => a - b))) part.forEach((value, k) => (vector[k] += value));
+      for (const part of parts(rated)) part.forEach((value, k) => (vector[k] += value));
       return scored(targets, (item) => outputs[item] * rowDot(factors, item, vector));
     },
 
     /** ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j. */
-    contributions(rated, ratings, target) {
+    contributions(own, target) {
+      demand(factors !== undefined, "this release gives everybody the same scores; no item of yours changes them");
+      const rated = [...own.keys()];
       const added = parts(rated).map((part) => rowDot(factors, target, part) * outputs[target]);
       return Float64Array.from(rated, (item, at) => (item === target ? 0 : added[at]));
-    },
-
-    /** a_i e_i F_if ⟨W_f, g_j⟩ b_j. */
-    featureParts(rated, target) {
-      const { value_factors: towards, value_starts: starts, value_columns: columns, value_weights: weights } = tensors;
-      if (!values.length) return [];
-      const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
-      for (const [place, item] of rated.entries()) {
-        for (let at = starts[item]; at < starts[item + 1]; at += 1) {
-          const weight = item === target ? 0 : inputs[item] * weights[at] * outputs[target];
-          added[place].set(columns[at], weight * rowDot(towards, columns[at], row(target)));
-        }
-      }
-      /** @type {Map<string, {value: readonly string[], parts: Float64Array}>} */
-      const found = new Map();
-      for (const column of [...new Set(added.flatMap((of) => [...of.keys()]))].sort((a, b) => a - b)) {
-        const name = values[column].join("\n");
-        const feature = found.get(name) ?? { value: values[column], parts: new Float64Array(rated.length) };
-        for (const [place, of] of added.entries()) feature.parts[place] += of.get(column) ?? 0;
-        found.set(name, feature);
-      }
-      return [...found.values()];
-    },
-
-    /** The cosine of g_i and g_j times √(a_i a_j): a is small for items with little data. */
-    similarity(item, others) {
-      return weighedCosines(row, (at) => Math.sqrt(Math.max(inputs[at], 0)), item, others);
     },
   };
 }

@@ -11,7 +11,7 @@ const TYPES = { F32: Float32Array, I32: Int32Array };
 /** @typedef {{shape: readonly number[], values: Float32Array | Int32Array}} Tensor */
 
 /**
- * What a safetensors file holds. Tensors are views of its bytes where these are aligned, and copies elsewhere.
+ * What a safetensors file holds; tensors are copies of its bytes.
  * @param {Uint8Array} bytes
  * @returns {{metadata: Record<string, any>, tensors: () => Map<string, Tensor>}} `tensors` checks types, shapes
  *   and offsets: tensors are F32 or I32 and fill the file without gaps or overlaps
@@ -43,15 +43,9 @@ function placed(header, data) {
     if (start !== filled || end < start || end > data.length) throw new RangeError("a tensor is out of place");
     const size = shape.includes(0) ? 0 : shape.reduce((all, size) => all * size, WIDTH);
     if (size !== end - start) throw new RangeError("a tensor has another size");
-    tensors.set(name, { shape, values: view(data.subarray(start, end), type) });
+    tensors.set(name, { shape, values: new type(new Uint8Array(data.subarray(start, end)).buffer) });
     filled = end;
   }
   if (filled !== data.length) throw new RangeError("the file holds more than its tensors");
   return tensors;
-}
-
-/** @param {Uint8Array} bytes @param {typeof Float32Array | typeof Int32Array} type */
-function view(bytes, type) {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % WIDTH ? new Uint8Array(bytes) : bytes;
-  return new type(/** @type {ArrayBuffer} */ (buffer), byteOffset, byteLength / WIDTH);
 }

@@ -1,7 +1,23 @@
-// Whether the owner of a key signed a release: Ed25519 over the SHA-256 of its file, checked by WebCrypto.
+// SHA-256, and whether the owner of a key signed a release: Ed25519 over the SHA-256 of its file. Both by WebCrypto.
 
-import { sha256 } from "./digest.js";
 import { demand, ReleaseError } from "./errors.js";
+
+/**
+ * SHA-256 of bytes, in hexadecimal digits.
+ * @param {Uint8Array} bytes
+ * @returns {Promise<string>}
+ * @throws {ReleaseError} the page was not loaded over HTTPS or from localhost
+ */
+export async function sha256(bytes) {
+  const subtle = globalThis.crypto?.subtle;
+  demand(
+    subtle !== undefined,
+    "the release cannot be checked here: browsers compute SHA-256 only on pages from HTTPS or localhost; " +
+      "open this page from there",
+  );
+  const digest = new Uint8Array(await subtle.digest("SHA-256", /** @type {Uint8Array & BufferSource} */ (bytes)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /**
  * Refuse a release that the owner of a key did not sign.

@@ -14,7 +14,7 @@ from typing import Any
 
 from hushrec.documents.html import CSS
 from hushrec.errors import ReleaseError
-from hushrec.pages.item_table import ItemTable, item_map
+from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import Release
@@ -92,9 +92,6 @@ def _parts(
             name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))
         }
         yield from _titled(titles.of(opened.items, {"titles": opened.titles, **features}))
-    places = item_map(opened)
-    if places is not None:
-        yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
     yield CSS.name, CSS.read_bytes()
     about = f"{opened.model}, SHA-256 {_digest(release)}"
     page = statement_html(opened.statement, about, stylesheet=CSS.name, home="./", icon="icon.svg")
@@ -128,7 +125,7 @@ def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
 
 def _contents(opened: Release, parts: dict[str, bytes], key: str | None) -> dict[str, Any]:
     """The parts of the page, the owner's key, and the name under which a reader's own stars are kept."""
-    optional = {"signature": _SIGNATURE, "titles": "titles.json", "map": "map.json"}
+    optional = {"signature": _SIGNATURE, "titles": "titles.json"}
     catalogue = _digest("\n".join(opened.items).encode())
     return {
         "hushrec": "page",

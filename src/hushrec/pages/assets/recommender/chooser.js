@@ -1,12 +1,10 @@
-import { byId, element } from "./element.js";
-import { starGroup } from "./star_group.js";
+import { byId, element, refill } from "./element.js";
 import { saveStars } from "./stars.js";
 import { PageError, words } from "./words.js";
 
 const SHOWN = 8;
 const STARTERS = 6;
-const POPULAR = 100;
-const APART = 7;
+const LISTED = 10;
 
 /** Where titles are found and starred, and where the reader's own stars are kept. */
 export class Chooser {
@@ -31,13 +29,13 @@ export class Chooser {
   find() {
     const { titles, popular, stars } = this.#page;
     const sought = byId("search").value;
-    const { items, all, near } = titles.find(sought, SHOWN);
+    const { items, all } = titles.find(sought, SHOWN);
     if (sought.trim()) {
-      const what = words(!all ? "found_none" : near ? "found_near" : "found");
-      byId("found-title").textContent = all > SHOWN ? words("found_more", { what, n: SHOWN, all }) : what;
+      byId("found-title").textContent = words(!all ? "found_none" : all > SHOWN ? "found_more" : "found", { n: SHOWN, all });
       this.#offered = items;
     } else {
-      const free = spread(popular).filter((item) => stars.get(item) === undefined);
+      const later = [...popular.slice(LISTED), ...popular.slice(0, LISTED)]; // everybody's list beside it has the first
+      const free = later.filter((item) => stars.get(item) === undefined);
       if (this.#start >= free.length) this.#start = 0;
       byId("found-title").textContent = words("begin");
       this.#offered = free.slice(this.#start, this.#start + STARTERS);
@@ -62,25 +60,9 @@ export class Chooser {
     byId("kept").textContent = waiting ? words("waiting", { of: stars.of, n: waiting }) : "";
   }
 
-  /** Put a title into the search, so that it can be starred. */
-  seek(item) {
-    byId("search").value = this.#page.titles.title(item);
-    this.find();
-    byId("search").focus();
-  }
-
   #fill(list, items) {
-    const { titles, stars, scale, pictured } = this.#page;
-    const place = [...list.children].findIndex((row) => row.contains(document.activeElement));
-    const held = list.children[place]?.dataset.item;
-    const rows = items.map((item) => {
-      const control = starGroup(titles.title(item), scale, stars.get(item), (value) => stars.set(item, value));
-      return element("li", { "data-item": item }, titles.row(item, pictured), control);
-    });
-    list.replaceChildren(...rows);
-    if (place < 0) return;
-    const row = rows.find((one) => one.dataset.item === held) ?? rows[Math.min(place, rows.length - 1)];
-    (row?.querySelector('[role="radio"][tabindex="0"], .like, input') ?? byId("search")).focus();
+    const { titles, pictured } = this.#page;
+    refill(list, items.map((item) => element("li", { "data-item": item }, titles.row(item, pictured), this.#page.control(item))));
   }
 
   /** Buttons that save, load and erase. */
@@ -111,13 +93,6 @@ export class Chooser {
       byId("search").focus();
     });
   }
-}
-
-/** The hundred best known first, each view from all over them: everybody's list beside it begins with the top. */
-function spread(popular) {
-  const ranks = popular.slice(0, POPULAR).map((_, place) => place + 1);
-  const turns = Array.from({ length: APART }, (_, turn) => ranks.filter((rank) => (rank + turn) % APART === 0));
-  return [...turns.flat().map((rank) => popular[rank - 1]), ...popular.slice(POPULAR)];
 }
 
 /** What was loaded of a file, in words. */

@@ -1,4 +1,4 @@
-import { sha256 } from "./client/digest.js";
+import { sha256 } from "./client/signature.js";
 import { PageError } from "./words.js";
 
 /** The files of a page, as `contents.json` names them: each is checked by its SHA-256 before use. */

@@ -1,18 +1,15 @@
 import { Client } from "./client/client.js";
-import { Chart } from "./chart.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
-import { Counter } from "./counter.js";
-import { byId, element } from "./element.js";
+import { byId } from "./element.js";
 import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
 import { showRefusal } from "./refusal.js";
+import { starGroup } from "./star_group.js";
 import { Stars } from "./stars.js";
 import { Titles } from "./titles.js";
 import { words } from "./words.js";
-
-const REASONS = 3;
 
 /** The page: a client, the reader's own stars, and the parts that show them. */
 export class Page {
@@ -22,9 +19,9 @@ export class Page {
     const [lo, hi, step] = release.scale ?? [];
     this.client = client;
     this.scale = release.feedback === "ratings" ? { lo, hi, step } : null;
-    this.none = this.scale ? {} : [];
     this.pictured = false;
-    this.popular = this.#popular();
+    const everybodys = client.recommend(this.scale ? {} : [], { n: release.items.length });
+    this.popular = everybodys.map(({ itemId }) => itemId); // by how well they are known and liked
     this.titles = new Titles(release.items, columns, this.popular);
     this.stars = new Stars(facts.stars, this.scale, (item) => this.titles.has(item));
     byId("choose-title").textContent = words("choose", { of: this.stars.of });
@@ -34,34 +31,25 @@ export class Page {
     showPromise(release, facts.statement);
   }
 
+  /** The control by which a reader says what they think of an item. */
+  control(item) {
+    return starGroup(this.titles.title(item), this.scale, this.stars.get(item), (value) => this.stars.set(item, value));
+  }
+
   /** Show everything anew, after a star changed. */
   show() {
-    performance.mark("starred");
     this.chooser.showOffered();
     this.chooser.showOwn();
     this.ranking.show();
     this.#note();
-    this.chart?.draw();
-    performance.measure("re-ranked", "starred");
-  }
-
-  /** Which of the reader's own titles moved an item most. */
-  reasons(item) {
-    return this.stars.size && this.client.personal ? this.client.reasons(this.stars.given, item, REASONS) : [];
-  }
-
-  /** Items as everybody gets them, which is by how well they are known and liked. */
-  #popular() {
-    const { items } = this.client.release;
-    return this.client.recommend(this.none, { n: items.length }).map(({ itemId }) => itemId);
   }
 
   #note() {
     const { stars, client } = this;
     const { of, size: n, waiting } = stars;
-    byId("list-title").textContent = words(client.personal && n ? "list_own" : "list_all");
-    const note = words(!client.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
-    const why = client.personal ? [] : [client.release.said.taste, " "];
+    byId("list-title").textContent = words(client.release.personal && n ? "list_own" : "list_all");
+    const note = words(!client.release.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
+    const why = client.release.personal ? [] : [client.release.said.taste, " "];
     byId("list-note").replaceChildren(...why, note);
   }
 }
@@ -76,8 +64,8 @@ async function start(found) {
   const { facts } = contents;
   found.facts = facts;
   const { key } = facts;
-  const [bytes, signature, columns, places] = await Promise.all([
-    contents.bytes("release"), contents.text("signature"), contents.json("titles"), contents.json("map"),
+  const [bytes, signature, columns] = await Promise.all([
+    contents.bytes("release"), contents.text("signature"), contents.json("titles"),
   ]);
   found.signed = key !== undefined;
   const client = await Client.open(bytes, { signature, key });
@@ -89,17 +77,11 @@ async function start(found) {
   byId("loading").hidden = true;
   byId("main").hidden = false;
   page.show();
-  performance.mark("first-list");
-  if (places) page.chart = new Chart(page, places);
   await keepForOffline(page);
 }
 
-/** Keep the page on this device, then count what leaves it. */
+/** Keep the page on this device. */
 async function keepForOffline(page) {
-  const counter = new Counter((bytes) => {
-    byId("sent").textContent = words("sent", { bytes });
-    document.querySelector(".counter").classList.add("spent");
-  });
   const note = byId("offline");
   try {
     const active = await installed(await navigator.serviceWorker.register("worker.js", { updateViaCache: "none" }));
@@ -114,7 +96,6 @@ async function keepForOffline(page) {
   } catch {
     note.textContent = words("kept_no_page");
   }
-  counter.start();
   document.documentElement.dataset.ready = "";
 }
 

@@ -1,6 +1,4 @@
-import { byId, element, titled } from "./element.js";
-import { because } from "./reasons.js";
-import { starGroup } from "./star_group.js";
+import { byId, element, refill, titled } from "./element.js";
 import { number, parts, words } from "./words.js";
 
 const STEP = 10;
@@ -10,7 +8,7 @@ const TENTHS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 export class Ranking {
   #page;
   #length = STEP;
-  #rows = new Map();
+  #items = [];
 
   /** @param {import("./page.js").Page} page */
   constructor(page) {
@@ -21,60 +19,57 @@ export class Ranking {
     });
   }
 
-  /** Ids on the list, best first. */
-  get items() {
-    return [...this.#rows.keys()];
-  }
-
   /** Compute the list and show it. */
   show() {
-    const { client, stars, titles, none } = this.#page;
-    const before = this.items;
-    const tops = new Map([...this.#rows].map(([item, row]) => [item, row.getBoundingClientRect().top]));
-    const held = this.items.findIndex((item) => this.#rows.get(item).contains(document.activeElement));
-    const listed = client.recommend(stars.size ? stars.given : none, { n: this.#length });
-    this.#rows = new Map(listed.map((entry) => [entry.itemId, this.#row(entry)]));
-    byId("ranked").replaceChildren(...this.#rows.values());
+    const { client, stars } = this.#page;
+    const [list, before] = [byId("ranked"), this.#items];
+    const tops = new Map([...list.children].map((row) => [row.dataset.item, row.getBoundingClientRect().top]));
+    const listed = client.recommend(stars.given, { n: this.#length });
+    const rows = listed.map((entry) => this.#row(entry));
+    this.#items = listed.map(({ itemId }) => itemId);
+    refill(list, rows);
     byId("more").hidden = listed.length < this.#length;
-    this.#slide(tops);
-    this.#say(before.slice(0, STEP), titles);
-    if (held >= 0) this.#focus(held, before[held]);
+    slide(rows, tops);
+    this.#say(before.slice(0, STEP));
   }
 
   #row({ itemId, rating }) {
-    const { stars, titles, scale, pictured } = this.#page;
-    const title = titles.title(itemId);
+    const { titles, scale, pictured } = this.#page;
     const rated = typeof rating === "number";
     const expected = rated ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS)) : element("span");
-    const act = element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value)));
-    const reasons = because(this.#page.reasons(itemId), titles, stars);
-    return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...reasons, act);
+    const act = element("div", { class: scale ? "act" : "act beside" }, this.#page.control(itemId));
+    return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...this.#reason(itemId), act);
   }
 
-  /** Let rows that stay glide to their new places, unless the reader prefers no motion. */
-  #slide(tops) {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    for (const [item, row] of this.#rows) {
-      const fall = (tops.get(item) ?? NaN) - row.getBoundingClientRect().top;
-      if (fall) row.animate([{ transform: `translateY(${fall}px)` }, { transform: "none" }], { duration: 250, easing: "ease-out" });
-      else if (tops.size && Number.isNaN(fall)) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 250 });
-    }
+  /** Which of the reader's own titles pulls an item up most, in words; nothing if none does. */
+  #reason(item) {
+    const { client, stars, titles } = this.#page;
+    const reasons = client.release.personal && stars.size ? client.reasons(stars.given, item, stars.size) : [];
+    const strongest = reasons.find(({ contribution }) => contribution > 0);
+    if (!strongest) return [];
+    const { itemId } = strongest;
+    const title = element("i", {}, titled(titles.title(itemId)));
+    return [element("p", { class: "because" }, ...parts("because", { of: stars.of, n: stars.get(itemId), title }))];
   }
 
   /** Tell a screen reader what changed, in a few words. */
-  #say(before, titles) {
-    const { client, stars } = this.#page;
-    const after = this.items.slice(0, STEP);
+  #say(before) {
+    const { client, stars, titles } = this.#page;
+    const after = this.#items.slice(0, STEP);
     if (!before.length || after.join() === before.join()) return;
     const first = after.length ? parts("changed_first", { title: titled(titles.title(after[0])) }) : [];
     const n = after.filter((item) => !before.includes(item)).length;
-    const whose = client.personal && stars.size ? "changed_own" : "changed_all";
+    const whose = client.release.personal && stars.size ? "changed_own" : "changed_all";
     byId("changed").replaceChildren(words(n ? whose : "changed_order", { n, all: after.length }), " ", ...first);
   }
+}
 
-  /** Keep the keyboard where it was: on the same title, or on that which took its place. */
-  #focus(place, item) {
-    const row = this.#rows.get(item) ?? [...this.#rows.values()][Math.min(place, this.#rows.size - 1)];
-    row?.querySelector('[role="radio"][tabindex="0"], .like, input')?.focus({ preventScroll: true });
+/** Let rows that stay glide to their new places, unless the reader prefers no motion. */
+function slide(rows, tops) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const row of rows) {
+    const fall = (tops.get(row.dataset.item) ?? NaN) - row.getBoundingClientRect().top;
+    if (fall) row.animate([{ transform: `translateY(${fall}px)` }, { transform: "none" }], { duration: 250, easing: "ease-out" });
+    else if (tops.size && Number.isNaN(fall)) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 250 });
   }
 }

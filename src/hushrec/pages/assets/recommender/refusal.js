@@ -10,14 +10,16 @@ import { words } from "./words.js";
  */
 export function showRefusal(error, { facts, signed }) {
   byId("call").textContent = words("refused_title");
-  for (const hidden of document.querySelectorAll(".lead, .counter, .skip, #loading, #main")) hidden.hidden = true;
+  for (const hidden of document.querySelectorAll(".lead, .check, .skip, #loading, #main")) hidden.hidden = true;
   const kept = facts && keptStars(facts.stars);
   const of = kept && isLikes(kept) ? "likes" : "stars";
   const why = words(error.reason === "unreachable" ? "unreachable" : signed ? "refused" : "broken");
   const told = kept ? [why, " ", words("kept_own", { of })] : [why];
-  const acts = element("p", { class: "keep" });
-  if (kept) acts.append(button(words("save_own", { of }), () => saveStars(kept)));
-  byId("trouble").replaceChildren(element("p", {}, ...told), technical(error), acts);
+  byId("trouble").replaceChildren(element("p", {}, ...told), technical(error));
+  if (kept) {
+    const save = element("button", { type: "button", class: "plain", click: () => saveStars(kept) }, words("save_own", { of }));
+    byId("trouble").append(element("p", { class: "keep" }, save));
+  }
   byId("trouble").hidden = false;
 }
 
@@ -28,8 +30,4 @@ export function showDoubt(error) {
 
 function technical(error) {
   return element("details", {}, element("summary", {}, words("technical")), element("p", {}, error.message));
-}
-
-function button(text, click) {
-  return element("button", { type: "button", class: "plain", click }, text);
 }

@@ -1,14 +1,22 @@
 import { element } from "./element.js";
 import { PageError } from "./words.js";
 
+const PREFIX = "hushrec.stars.";
+
+/** Pairs of an item and its stars, or `true` for a like, that this browser keeps under a name, in the order of starring. */
+function stored(name) {
+  try {
+    const pairs = JSON.parse(localStorage.getItem(PREFIX + name) ?? "[]");
+    return pairs.filter(([item, value]) => typeof item === "string" && (value === true || typeof value === "number"));
+  } catch {
+    return []; // storage is switched off, or something else was kept there
+  }
+}
+
 /** The file of the stars that this browser keeps, without a release to show them by; undefined if it keeps none. */
 export function keptStars(name) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(`hushrec.stars.${name}`) ?? "[]");
-    return kept.length ? fileText(Array.isArray(kept[0]) ? Object.fromEntries(kept) : kept) : undefined;
-  } catch {
-    return undefined;
-  }
+  const pairs = stored(name);
+  return pairs.length ? fileText(pairs) : undefined;
 }
 
 /** Offer the text of a file of stars as a download. */
@@ -23,8 +31,10 @@ export function isLikes(text) {
   return text.startsWith("[");
 }
 
-function fileText(values) {
-  return `${JSON.stringify(values, null, 1)}\n`;
+/** What `hushrec recommend --ratings` reads: ids of likes, or numbers by id. */
+function fileText(pairs) {
+  const likes = pairs.every(([, value]) => value === true);
+  return `${JSON.stringify(likes ? pairs.map(([item]) => item) : Object.fromEntries(pairs), null, 1)}\n`;
 }
 
 /**
@@ -47,12 +57,12 @@ export class Stars extends EventTarget {
    */
   constructor(name, range, has) {
     super();
-    this.#name = `hushrec.stars.${name}`;
+    this.#name = name;
     this.#range = range;
     this.#has = has;
     this.#read();
     addEventListener("storage", ({ key }) => {
-      if (key !== null && key !== this.#name) return;
+      if (key !== null && key !== PREFIX + this.#name) return;
       this.#read();
       this.dispatchEvent(new Event("change"));
     });
@@ -75,7 +85,7 @@ export class Stars extends EventTarget {
 
   /** Ids of the catalogue, the last starred first. */
   get items() {
-    return [...this.#values.keys()].filter(this.#has).reverse();
+    return this.#known.map(([item]) => item).reverse();
   }
 
   /** Number of stars of an item, `true` for a like, or undefined. */
@@ -83,10 +93,13 @@ export class Stars extends EventTarget {
     return this.#values.get(item);
   }
 
-  /** What the client takes: ratings by id, or ids. */
+  /** What the client takes, in the order of starring: ratings by id, or ids. */
   get given() {
-    const known = [...this.#values].filter(([item]) => this.#has(item));
-    return this.#range ? new Map(known) : known.map(([item]) => item);
+    return this.#range ? new Map(this.#known) : this.#known.map(([item]) => item);
+  }
+
+  get #known() {
+    return [...this.#values].filter(([item]) => this.#has(item));
   }
 
   /** Star an item; undefined takes its stars away. */
@@ -97,10 +110,9 @@ export class Stars extends EventTarget {
     });
   }
 
-  /** As a file: what `hushrec recommend --ratings` reads. */
+  /** As a file. */
   get text() {
-    const { given } = this;
-    return fileText(this.#range ? Object.fromEntries(given) : given);
+    return fileText(this.#known);
   }
 
   /**
@@ -132,27 +144,21 @@ export class Stars extends EventTarget {
     if (typeof kept !== "object" || kept === null) throw new PageError("file_foreign");
     const likes = Array.isArray(kept);
     const pairs = likes ? kept.map((item) => [item, true]) : Object.entries(kept);
-    const right = likes ? ([item]) => typeof item === "string" : ([, value]) => typeof value === "number";
-    if (!pairs.every(right)) throw new PageError("file_foreign");
+    if (!pairs.every(([item, value]) => typeof item === "string" && (likes || typeof value === "number"))) throw new PageError("file_foreign");
     if (likes !== !this.#range) throw new PageError(likes ? "file_likes" : "file_ratings");
-    if (!pairs.every((pair) => this.#valid(pair))) throw new PageError("file_range", this.#range);
+    if (!pairs.every((pair) => this.#fits(pair))) throw new PageError("file_range", this.#range);
     return [...new Map(pairs)];
   }
 
-  #valid([item, value]) {
-    const { lo, hi } = this.#range ?? {};
-    return typeof item === "string" && (!this.#range || (typeof value === "number" && value >= lo && value <= hi));
+  #fits([, value]) {
+    if (!this.#range) return value === true;
+    return typeof value === "number" && value >= this.#range.lo && value <= this.#range.hi;
   }
 
   /** Take over what the storage holds, which another tab may have changed. */
   #read() {
     if (!this.#stored) return;
-    try {
-      const kept = JSON.parse(localStorage.getItem(this.#name) ?? "[]");
-      this.#values = new Map((this.#range ? kept : kept.map((item) => [item, true])).filter((pair) => this.#valid(pair)));
-    } catch {
-      this.#values.clear(); // storage is switched off, or something else was kept there
-    }
+    this.#values = new Map(stored(this.#name).filter((pair) => this.#fits(pair)));
   }
 
   #change(make) {
@@ -160,8 +166,8 @@ export class Stars extends EventTarget {
     make();
     const { size } = this.#values;
     try {
-      if (size) localStorage.setItem(this.#name, JSON.stringify(this.#range ? [...this.#values] : [...this.#values.keys()]));
-      else localStorage.removeItem(this.#name);
+      if (size) localStorage.setItem(PREFIX + this.#name, JSON.stringify([...this.#values]));
+      else localStorage.removeItem(PREFIX + this.#name);
     } catch {
       this.#stored = false; // storage is switched off or full: the stars live as long as the page is open
     }
