@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.documents.measured import best_attack, right_guess
+from hushrec.documents.odds import best_attack, right_guess
 from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
 from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD

@@ -5,7 +5,8 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.measured import FALSE_POSITIVES, Measured, Odds, best_attack, gaussian, right_guess
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack, gaussian, right_guess
 
 NORMAL = NormalDist()
 EXACT = Measured("counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)

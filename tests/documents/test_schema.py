@@ -5,8 +5,9 @@ from dataclasses import fields
 
 import pytest
 
-from hushrec.documents.document import VERSION, Document, statement_schema, to_json
+from hushrec.documents.document import VERSION, Document, to_json
 from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
+from hushrec.documents.schema import is_statement, statement_schema
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Statement
 from support.releases import statement
@@ -54,8 +55,29 @@ def test_every_kind_of_statement_keeps_to_its_schema(changes):
         {"epsilon": -1},
         {"delta": 1},
     )
+    assert is_statement(said)
     for spoilt in wrong:
         assert not check.is_valid(said | spoilt), spoilt
+        assert not is_statement(said | spoilt), spoilt
+
+
+def test_the_schema_has_no_keyword_that_our_check_would_pass_over():
+    known = {
+        *("$schema", "$id", "$defs", "$ref", "title", "description", "unit", "format"),
+        *("type", "const", "enum", "pattern", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"),
+        *("items", "properties", "required", "additionalProperties"),
+    }
+
+    def check(schema):
+        assert schema.keys() <= known
+        for parts in ("$defs", "properties"):
+            for one in schema.get(parts, {}).values():
+                check(one)
+        for one in (schema.get("items"), schema.get("additionalProperties")):
+            if isinstance(one, dict):
+                check(one)
+
+    check(WHOLE)
 
 
 @pytest.mark.parametrize("kind", ["plan", None, ["statement"]])

@@ -83,44 +83,8 @@ def test_classes_and_chains_are_shown(statement):
     ],
 )
 def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
-    with pytest.raises(ReleaseError, match="without grounds"):
-        Statement.from_json(statement(**changes).to_json())
-
-
-NAMED = CONDITIONAL.to_json()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"caveats": [{"name": "fully private"}]},
-        {"caveats": [{"name": "unprotected.fully"}]},  # of a kind that there is, and not known
-        {"caveats": [{"name": "convergence"}]},
-        {"caveats": [{"name": "convergence.sample"}]},  # without the names in it
-        {"caveats": [NAMED | {"more": "w"}]},
-        {"caveats": [NAMED | {"names": ["v"]}]},
-        {"caveats": [NAMED | {"names": True}]},
-        {"caveats": [NAMED | {"names": None}]},
-        {"caveats": [NAMED | {"names": math.nan}]},
-        {"caveats": [NAMED | {"names": "v\nw"}]},
-        {"caveats": [{"name": 7}]},
-        {"caveats": [{"name": ["unprotected.seeded"]}]},
-        {"caveats": [{"name": "assumes.new"}]},  # a sentence that is no caveat
-        {"caveats": [{"name": "grade.similar", "what": "w", "about": "a", "other": "o"}]},
-        {"caveats": [{"name": "promise.nothing"}]},
-        {"caveats": [NAMED, {"name": "groups.none"}]},
-        {"assumes": [{"name": "unprotected.seeded"}]},  # a caveat that nobody would look for there
-        {"assumes": [{"name": "assumes.nothing"}]},
-        {"beside": {"name": "unprotected.seeded"}},
-        {"beside": {"name": "beside.release"}},
-    ],
-    ids=str,
-)
-def test_a_clause_that_is_not_known_where_it_stands_is_refused(statement, changes):
-    values = statement(caveats=(CONDITIONAL,)).to_json()
-    assert Statement.from_json(values).caveats == (CONDITIONAL,)
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
-        Statement.from_json(values | changes)
+        Statement.from_json(statement(**changes).to_json())
 
 
 BEYOND = 10**400

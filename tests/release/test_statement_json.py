@@ -75,7 +75,8 @@ def test_what_pages_show_is_said(said):
 
 def test_what_follows_from_other_fields_is_never_read_back(said):
     well = {"sentence": "All is well.", "headline": said.headline}
-    forged = said.to_json() | {"said": well, "reading": {"odds": 1.0}}
+    values = said.to_json()
+    forged = values | {"said": well, "reading": values["reading"] | {"odds": 1.0}}
     read = Statement.from_json(forged)
     assert read == said
     assert "All is well" not in str(read)
@@ -161,6 +162,36 @@ def test_ledger_facts_that_cannot_be_are_refused(statement, ledger):
         Statement.from_json(made.to_json() | {"ledger": {**made.ledger, **ledger}})
 
 
+NAMED = CONDITIONAL.to_json()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"caveats": [{"name": "fully private"}]},
+        {"caveats": [{"name": "unprotected.fully"}]},  # of a kind that there is, and not known
+        {"caveats": [{"name": "convergence"}]},
+        {"caveats": [NAMED | {"more": "w"}]},
+        {"caveats": [NAMED | {"names": "v\nw"}]},
+        {"caveats": [{"name": ["unprotected.seeded"]}]},
+        {"caveats": [{"name": "assumes.new"}]},  # a sentence that is no caveat
+        {"caveats": [NAMED, {"name": "groups.none"}]},
+        {"assumes": [{"name": "unprotected.seeded"}]},  # a caveat that nobody would look for there
+        {"decisions": [{"name": "assumes.rows"}]},
+        {"decisions": [{"name": "branch.dearest"}]},
+        {"decisions": [{"name": "branch.pairs", "signal": 3.0}]},
+        {"beside": {"name": "unprotected.seeded"}},
+        {"beside": {"name": "beside.release"}},
+    ],
+    ids=str,
+)
+def test_a_fact_that_is_not_known_where_it_stands_is_refused(statement, changes):
+    values = statement(caveats=(CONDITIONAL,)).to_json()
+    assert Statement.from_json(values).caveats == (CONDITIONAL,)
+    with pytest.raises(ReleaseError, match="malformed"):
+        Statement.from_json(values | changes)
+
+
 # -- what was written before is read and printed as it was ------------------------------------------------
 
 
@@ -175,4 +206,4 @@ def test_a_statement_that_nobody_wrote_promises_nothing():
     made = placeholder_statement({"R̂": 1.01})
     assert Statement.from_json(written(made)) == made
     assert (made.unprotected, made.private, made.together) == (True, False, None)
-    assert made.sentences()["sentence"] == "Nothing is promised. NOT PRIVATE: no statement was written."
+    assert made.sentence == "Nothing is promised. NOT PRIVATE: no statement was written."

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Statement
 from hushrec.text import ranges
@@ -109,11 +109,11 @@ def test_odds_follow_from_the_epsilon_of_all_that_is_inside(yearly, statement):
 
 
 def test_what_is_inside_and_left_out_is_assumed_in_ranges(yearly):
-    clauses = (
-        Clause("assumes.earlier", {"releases": ranges([4, 0, 1, 2])}),
-        Clause("assumes.left_out", {"releases": ranges([3]), "given": "interactions"}),
+    facts = (
+        Assumes.earlier(releases=ranges([4, 0, 1, 2])),
+        Assumes.left_out(releases=ranges([3]), given="interactions"),
     )
-    text = shown(yearly(assumes=clauses))
+    text = shown(yearly(assumes=facts))
     assert "the sums of earlier releases of this ledger (0–2, 4) are inside" in text
     assert "their ε is part of that of this release: who has left since is still counted in them" in text
     assert "the sums of releases 3 of this ledger, which measured the same, are left out" in text

@@ -11,7 +11,8 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Branch
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
 from hushrec.estimation.shrinkage import Known, combined, denoised_counts, shrinking
@@ -269,7 +270,7 @@ class PrivateEASE(PrivateModel):
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
         if year.sums[vote.name].values[0] <= 0:
-            run.decide(Clause("branch.vote"))
+            run.decide(Branch.vote())
             return score_release(self, domain, popularity)
         if regression is None:
             return linear_release(self, domain, linear, popularity)
@@ -354,6 +355,6 @@ def _taste(domain: Domain, prior: ItemPrior | None = None) -> float:
     return TASTE_WITH_FEATURES if features else TASTE
 
 
-def _reason(name: str, signal: float, least: float) -> Clause:
+def _reason(name: str, signal: float, least: float) -> Fact:
     """Say why a branch is taken, with the released signal."""
-    return Clause(f"branch.{name}", {"signal": float(f"{min(signal, 1e9):.3g}"), "least": least})
+    return Branch[name](signal=float(f"{min(signal, 1e9):.3g}"), least=least)
