@@ -113,10 +113,10 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
         "Anyone who reads all 52 files, whatever else they know, may learn a lot about"
     )
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
-    assert "reads all 52 files" in made.said()["story"]
+    assert "reads all 52 files" in made.says()["story"]
     assert (made.together.odds.epsilon, made.together.odds.delta, made.together.files) == (4.0, 1e-6, 52)
     assert made.guarantee.odds.epsilon == 0.466
-    assert made.said()["together"] == " ".join(lines[:2])
+    assert made.says()["together"] == " ".join(lines[:2])
 
 
 def test_a_statement_of_one_of_several_tells_the_story_of_all_of_them_first(statement):
@@ -188,7 +188,7 @@ def test_a_caution_stands_before_all_releases_together(statement):
 def test_nothing_is_said_of_all_releases_where_nothing_is_known(statement, changes):
     made = statement(**changes)
     assert made.together is None
-    assert "together" not in made.said()
+    assert "together" not in made.says()
     assert "All " not in str(made)
 
 

@@ -5,8 +5,7 @@ stands here.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 SYMBOLS = {
     "gaussian": ("σ", "μ"),
@@ -44,10 +43,6 @@ class Measured:
     split: float
     cost: float
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
-
     @property
     def is_possible(self) -> bool:
         """Whether its mechanism can have this noise."""
@@ -56,7 +51,7 @@ class Measured:
         return self.noise > 0 and (self.noise <= 1 or self.mechanism not in RANDOMIZERS.values())
 
 
-def gaussian_alone(measured: Iterable[Measured]) -> bool:
+def is_all_gaussian(measured: Iterable[Measured]) -> bool:
     """Whether all noise is Gaussian."""
     return all(line.mechanism in ("gaussian", "exact") for line in measured)
 

@@ -104,15 +104,15 @@ def conditional_headline(caveat: Fact, epsilon: float, unit: str) -> str:
     return f"{CAVEATS[caveat.kind]}: ε = {above(epsilon)} per {unit}"
 
 
-def claimed(loss: str) -> str:
+def loss_by_claim(loss: str) -> str:
     return f"{loss}, as its author counts"
 
 
-def alone(epsilon: float, delta: float) -> str:
+def loss_alone(epsilon: float, delta: float) -> str:
     return f"This release alone: ε = {above(epsilon)} at δ = {above(delta)}."
 
 
-def with_earlier(n: int, epsilon: float, delta: float, own: float) -> str:
+def loss_with_earlier(n: int, epsilon: float, delta: float, own: float) -> str:
     earlier = f"{n:,} earlier {'one' if n == 1 else 'ones'}"
     return f"This release, with the sums of {earlier} that it holds: ε = {above(epsilon)} at δ = {above(delta)}. Its own measurements cost ε = {above(own)} of it."
 
@@ -258,7 +258,7 @@ class Guarantee:
 
     def brief(self) -> str:
         """How much readers may learn, and which records are not protected."""
-        return joined([self.grade(), self._left_out()])
+        return join([self.grade(), self._left_out()])
 
     def promise(self) -> str:
         """The promise in plain words and without exponents, and what it leaves out."""
@@ -266,11 +266,11 @@ class Guarantee:
         if self.weak:
             flaw = f"δ = 1 in {one_in(self.odds.delta)}" if self.odds.delta >= _FLAW else ""
             weak = f"The bound {flaw or f'ε = {_plain(self.odds.epsilon)}'} is too weak to promise much: only what the noise does in practice protects {self._pair.about}."
-        return joined([weak, self.grade(), self._known(), self._left_out()])
+        return join([weak, self.grade(), self._known(), self._left_out()])
 
     def covered(self) -> str | None:
         """Say which records are protected and which are not; None if all that a person gave are."""
-        return None if self._whole else joined([f"Protected: {self.protected()}.", self._left_out()])
+        return None if self._whole else join([f"Protected: {self.protected()}.", self._left_out()])
 
     def protected(self) -> str:
         if self._whole:
@@ -389,12 +389,12 @@ def _plain(epsilon: float) -> str:
     return f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
 
 
-def joined(parts: Iterable[str]) -> str:
+def join(parts: Iterable[str]) -> str:
     """Join sentences, without empty ones."""
     return " ".join(filter(None, parts))
 
 
-def unpromised(caveats: Sequence[Fact], *, on_condition: bool) -> str:
+def no_promise(caveats: Sequence[Fact], *, on_condition: bool) -> str:
     """Say why there is no promise, or on what condition it holds."""
     if not caveats:
         return NOTHING
@@ -412,12 +412,12 @@ ANSWER_HEADS = {
 CLAIMED = "as D2P counts, (ε, λ)"
 
 
-def answers(what: str, n: int | None = None) -> str:
+def answer(what: str, n: int | None = None) -> str:
     """Name one cell or slot, or all of one user that may differ."""
     return f"one {what}" if n is None else f"one user, {n:,} {what}{'s' * (n != 1)}"
 
 
-def changed(what: str, chance: str) -> str:
+def chance_of_change(what: str, chance: str) -> str:
     if what == "cell":
         return f"An answered cell differs from the truth with probability {chance}."
     return f"A slot's item is drawn at random with probability {chance}; the draw may return the same item."
@@ -517,7 +517,7 @@ CHARGED = "The ledger"
 LEDGER_RAISED = "The ledger's owner can allow more releases or a larger total; its history says so."
 
 
-def charged(file: str | None, date: str | None, release_index: int, max_releases: int, seq: int) -> str:
+def charge(file: str | None, date: str | None, release_index: int, max_releases: int, seq: int) -> str:
     on = f" on {date}" if date else ""
     place = f"release {release_index + 1:,} of at most {max_releases:,}, entry {seq:,}"
     return f"Charged to {file or 'a ledger in memory'}{on}: {place}"
@@ -527,7 +527,7 @@ def ledger_spent(spent: str, total: str) -> str:
     return f"spent with this release: ε = {spent} of a total of {total}"
 
 
-def undeclared(names: Iterable[str]) -> str:
+def missing_declarations(names: Iterable[str]) -> str:
     return (
         f"Not declared: {', '.join(names)}. The ledger's owner can, for later releases: hushrec ledger extend"
     )

@@ -43,10 +43,10 @@ def promised_table(promised: Sequence[Promised], *, sure: bool = True) -> Table:
 
 def answers_section(local: Local, epsilon: float) -> Section:
     """Say how much one answer reveals, and all answers of one user together, whose ε is ``epsilon``."""
-    one = [sentences.answers(local.what), above(local.epsilon), above(local.expected)]
-    every = [sentences.answers(local.what, local.count), above(epsilon), above(local.expected_together)]
+    one = [sentences.answer(local.what), above(local.epsilon), above(local.expected)]
+    every = [sentences.answer(local.what, local.count), above(epsilon), above(local.expected_together)]
     heads = [*sentences.ANSWER_HEADS[local.what]]
     if local.claimed is not None:
         heads, one, every = [*heads, sentences.CLAIMED], [*one, above(local.claimed)], [*every, ""]
-    changed = Paragraph(sentences.changed(local.what, below(local.changed)))
+    changed = Paragraph(sentences.chance_of_change(local.what, below(local.changed)))
     return Section(sentences.ONE_ANSWER, [Table(sentences.ONE_ANSWER, heads, [one, every]), changed])

@@ -8,7 +8,7 @@ from typing import Any, Self
 from hushrec.documents import html, sentences, terminal
 from hushrec.documents.document import VERSION, Block, Document, Facts, Paragraph, Points, Section, form
 from hushrec.documents.fact import Fact, Sentence
-from hushrec.documents.measured import Local, Measured, Promised, gaussian_alone
+from hushrec.documents.measured import Local, Measured, Promised, is_all_gaussian
 from hushrec.documents.schema import is_statement
 from hushrec.documents.tables import answers_section, measured_table, promised_table
 from hushrec.errors import ReleaseError
@@ -47,7 +47,7 @@ class Statement(StatementFacts):
         title, label = sentences.STATEMENT, sentences.STATEMENT_LABEL
         return Document("statement", title, blocks, label=label, facts=self.to_json())
 
-    def said(self) -> dict[str, str]:
+    def says(self) -> dict[str, str]:
         """Return the sentences that a page shows of it, by name: those that need no table."""
         shown = {"headline": self.headline, "sentence": self.sentence}
         if self.private:
@@ -80,7 +80,7 @@ class Statement(StatementFacts):
             blocks.append(Paragraph(together.together(self.ledger.get("spent_epsilon")), "strong"))
         if not (together and self.private):
             loss = self._alone() if together else self.guarantee.loss()
-            loss = sentences.claimed(loss) if self.has("author") else loss
+            loss = sentences.loss_by_claim(loss) if self.has("author") else loss
             blocks.append(Paragraph(loss, "plain" if cautions or together else "strong"))
         if self.beside:
             blocks.append(Paragraph(sentences.beside(self.beside)))
@@ -105,7 +105,7 @@ class Statement(StatementFacts):
         single, together = self.guarantee, self.together
         if together is None:
             return [Paragraph(single.promise()), single.section()]
-        why = together.any_noise(gaussian=gaussian_alone(self.measurements))
+        why = together.any_noise(gaussian=is_all_gaussian(self.measurements))
         alone = Paragraph(self._alone(), "strong"), Paragraph(single.promise())
         whole = Paragraph(together.promise()), together.section(more=why)
         return [*whole, *alone, single.section(alone=True)]
@@ -114,8 +114,8 @@ class Statement(StatementFacts):
         """Say in one line what this release costs, with those whose sums it holds."""
         epsilon, delta, n = self.epsilon, self.delta, len(self.earlier)
         if not n:
-            return sentences.alone(epsilon, delta)
-        return sentences.with_earlier(n, epsilon, delta, self.year["own_epsilon"])
+            return sentences.loss_alone(epsilon, delta)
+        return sentences.loss_with_earlier(n, epsilon, delta, self.year["own_epsilon"])
 
     def _proof(self) -> list[Block]:
         """Describe the basis of the figures: answers, people, measurements and assumptions."""
@@ -146,7 +146,7 @@ class Statement(StatementFacts):
         if not ledger or not self.measurements:
             return []
         numbers = ledger.get("release_index", 0), ledger.get("max_releases", 1), ledger.get("seq", 0)
-        lines = [sentences.charged(ledger.get("file"), ledger.get("date"), *numbers)]
+        lines = [sentences.charge(ledger.get("file"), ledger.get("date"), *numbers)]
         if "total_epsilon" in ledger:
             spent, total = above(ledger.get("spent_epsilon")), below(ledger["total_epsilon"])
             lines.append(sentences.ledger_spent(spent, total))
@@ -157,7 +157,7 @@ class Statement(StatementFacts):
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         # A reader asks who answers for the file.
         if missing := [name for name in _DECLARED if ledger.get("file") and not ledger.get(name)]:
-            blocks.append(Paragraph(sentences.undeclared(missing)))
+            blocks.append(Paragraph(sentences.missing_declarations(missing)))
         return [Section(sentences.CHARGED, blocks)]
 
     def to_json(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Statement(StatementFacts):
             **form("statement"),
             **values,
             "reading": self.reading.to_json(),
-            "said": self.said(),
+            "said": self.says(),
         }
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 
 from hushrec.documents import sentences
 from hushrec.documents.fact import Fact
-from hushrec.documents.measured import RANDOMIZERS, Local, Measured, Promised, gaussian_alone
+from hushrec.documents.measured import RANDOMIZERS, Local, Measured, Promised, is_all_gaussian
 from hushrec.documents.odds import Odds
 from hushrec.documents.sentences import ADJACENCIES, Assumes, Guarantee
 
@@ -95,7 +95,7 @@ class StatementFacts:
         """
         if not self.decisions and not self.earlier:
             return Odds.of(self.epsilon, self.delta, self.measurements)
-        gaussian = self.delta > 0 and gaussian_alone(self.measurements)
+        gaussian = self.delta > 0 and is_all_gaussian(self.measurements)
         return (Odds.gaussian if gaussian else Odds.of)(self.epsilon, self.delta)
 
     @property
@@ -132,7 +132,7 @@ class StatementFacts:
         """The promise to a person in plain words, its condition, or why there is none."""
         if self.private and not math.isinf(self.epsilon):
             return self.guarantee.promise()
-        return sentences.unpromised(self.caveats, on_condition=not self.has("unprotected"))
+        return sentences.no_promise(self.caveats, on_condition=not self.has("unprotected"))
 
     @property
     def headline(self) -> str:

@@ -211,7 +211,7 @@ class Plan:
             "caveats": [caveat.to_json() for caveat in self.caveats],
             "needs": self.needs,
             "beforehand": [fact.to_json() for fact in self.beforehand],
-            "measurements": [line.to_json() for line in map(self._line, self.noisy)],
+            "measurements": [asdict(line) for line in map(self._line, self.noisy)],
             "reading": self.guarantee.odds.to_json(),
             "classes": [asdict(one) for one in self.classes],
             **(
