@@ -20,19 +20,28 @@ class Odds:
     """The meaning of an ε at δ for the best possible attack.
 
     Attributes:
-        epsilon, delta: true ε at δ.
+        epsilon, delta: true ε at δ; ε may be infinite.
         mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
             2022); None where no μ is known.
-        right_guess: how often a guess between two equally likely adjacent data sets is right, at most.
-        best_attack: the largest true positive rate of an attack that tells two adjacent data sets apart
-            with ``FALSE_POSITIVES`` false positives.
     """
 
     epsilon: float
     delta: float
-    mu: float | None
-    right_guess: float
-    best_attack: float
+    mu: float | None = None
+
+    @classmethod
+    def gaussian(cls, epsilon: float, delta: float) -> "Odds":
+        """Return what Gaussian noise means that costs all of ε at δ."""
+        return cls(epsilon, delta, gaussian_mu(epsilon, delta))
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
+        """Return the smaller of the bounds from the total and from the measurements.
+
+        μ² = Σ μ² over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
+        differential privacy (Dong, Roth & Su 2022, Corollary 3.3).
+        """
+        return cls(epsilon, delta, _mu(measured))
 
     @property
     def factor(self) -> float:
@@ -44,64 +53,46 @@ class Odds:
         """ε and δ of two data sets with a common neighbour: 2ε and (1 + e^ε) δ (group privacy)."""
         return 2 * self.epsilon, (1 + self.factor) * self.delta * _MARGIN if self.delta else 0.0
 
-    @classmethod
-    def gaussian(cls, epsilon: float, delta: float) -> "Odds":
-        """Return what Gaussian noise means that costs all of ε at δ."""
-        mu = gaussian_mu(epsilon, delta)
-        return cls(epsilon, delta, mu, right_guess(epsilon, delta, mu), best_attack(epsilon, delta, mu))
+    @property
+    def right_guess(self) -> float:
+        """How often a guess between two equally likely adjacent data sets is right, at most.
 
-    @classmethod
-    def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
-        """Return the smaller of the bounds from the total and from the measurements.
+        Of ε at δ: (e^ε + δ)/(1 + e^ε), since the largest advantage of a test is (e^ε − 1 + 2δ)/(e^ε + 1)
+        (Kairouz, Oh & Viswanath 2015, Theorem 2.4). Of μ: Φ(μ/2), the best threshold between N(0, 1) and
+        N(μ, 1).
+        """
+        odds = math.exp(-self.epsilon)
+        best = min((1 + self.delta * odds) / (1 + odds) * _MARGIN, 1.0)
+        return best if self.mu is None else min(best, _normal(self.mu / 2) * _MARGIN)
 
-        μ² = Σ μ² over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
-        differential privacy (Dong, Roth & Su 2022, Corollary 3.3).
+    @property
+    def best_attack(self) -> float:
+        """The largest true positive rate of an attack with ``FALSE_POSITIVES`` false positives."""
+        return self.attack(FALSE_POSITIVES)
+
+    def attack(self, wrong: float) -> float:
+        """The largest fraction of true positives of an attack that tells two adjacent data sets apart.
+
+        Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) at α false positives
+        (Dong, Roth & Su 2022, Equation 6).
 
         Args:
-            epsilon: true ε at ``delta``; may be infinite.
+            wrong: α, above 0 and below 1.
         """
-        mu = _mu(measured)
-        return cls(epsilon, delta, mu, right_guess(epsilon, delta, mu), best_attack(epsilon, delta, mu))
+        best = 1.0
+        if self.epsilon < _LARGEST_ODDS:
+            few = math.exp(self.epsilon) * wrong + self.delta
+            many = 1 - math.exp(-self.epsilon) * (1 - self.delta - wrong)
+            best = min(1.0, max(min(few, many) * _MARGIN, wrong))
+        if self.mu is None:
+            return best
+        return max(min(best, _normal(self.mu - _quantile(wrong)) * _MARGIN), wrong)
 
     def to_json(self) -> dict[str, float | None]:
         """As JSON values of six digits, rounded up; an infinite factor becomes null."""
         figures = {"odds": self.factor, "mu": self.mu, "right_guess": self.right_guess}
         figures["best_attack"] = self.best_attack
         return {name: _six(figure) for name, figure in figures.items()}
-
-
-def right_guess(epsilon: float, delta: float, mu: float | None) -> float:
-    """How often a guess between two equally likely worlds is right: the smaller of what ε at δ and μ allow.
-
-    Of ε at δ: (e^ε + δ)/(1 + e^ε), since the largest advantage of a test is (e^ε − 1 + 2δ)/(e^ε + 1)
-    (Kairouz, Oh & Viswanath 2015, Theorem 2.4). Of μ: Φ(μ/2), the best threshold between N(0, 1) and N(μ, 1).
-
-    Args:
-        epsilon: true ε at ``delta``; may be infinite.
-        mu: of Gaussian differential privacy; None where none is known.
-    """
-    odds = math.exp(-epsilon)
-    best = min((1 + delta * odds) / (1 + odds) * _MARGIN, 1.0)
-    return best if mu is None else min(best, _normal(mu / 2) * _MARGIN)
-
-
-def best_attack(
-    epsilon: float, delta: float, mu: float | None, false_positives: float = FALSE_POSITIVES
-) -> float:
-    """The largest fraction of true positives of an attack: the smaller of what ε at δ and what μ allow.
-
-    Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) at α false positives (Dong,
-    Roth & Su 2022, Equation 6).
-
-    Args:
-        epsilon: true ε at ``delta``; may be infinite.
-        mu: of Gaussian differential privacy; None where none is known.
-        false_positives: α, above 0 and below 1.
-    """
-    best = _best(epsilon, delta, false_positives)
-    if mu is None:
-        return best
-    return max(min(best, _normal(mu - _quantile(false_positives)) * _MARGIN), false_positives)
 
 
 def gaussian(epsilon: float) -> float:
@@ -147,15 +138,6 @@ def _mu(measured: Iterable[Measured]) -> float | None:
     costs = [m.cost if m.mechanism == "gaussian" else gaussian(m.cost) for m in noisy]
     # A product, not a power: of a forged cost of 1e200 it is infinite, where a power raises an error.
     return math.sqrt(math.fsum(cost * cost for cost in costs)) * _MARGIN
-
-
-def _best(epsilon: float, delta: float, wrong: float) -> float:
-    """The largest fraction of true positives that ε at δ allows at a fraction of false ones."""
-    if epsilon >= _LARGEST_ODDS:
-        return 1.0
-    one = math.exp(epsilon) * wrong + delta
-    other = 1 - math.exp(-epsilon) * (1 - delta - wrong)
-    return min(1.0, max(min(one, other) * _MARGIN, wrong))
 
 
 def _quantile(above: float) -> float:
