@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hushrec.documents.measured import Local, Measured, Promised
-from hushrec.documents.tables import answers_section, measured_table, promised_table
+from hushrec.documents.sentences import answers_section, measured_table, promised_table
 
 SUMS = Measured("sums", "gaussian", 2.00004, 7.99999, 4000, 1.0, 0.0300004)
 EXACT = Measured("counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)

@@ -121,7 +121,7 @@ def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bo
     from dataclasses import asdict, replace
 
     from hushrec.documents.document import Block, Paragraph
-    from hushrec.documents.tables import answers_section
+    from hushrec.documents.sentences import answers_section
 
     local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)
     extra: list[Block] = [answers_section(local, planned.epsilon)] if local else []

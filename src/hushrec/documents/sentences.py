@@ -13,14 +13,17 @@ hold for everybody, so every sentence of a promise makes the comparison.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from string import digits
 from typing import NamedTuple
 
-from hushrec.documents.document import Paragraph, Section
+from hushrec.documents.document import Paragraph, Section, Table
 from hushrec.documents.fact import Fact, Sentence
+from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
 from hushrec.documents.odds import FALSE_POSITIVES, Odds
-from hushrec.text import WEAK, above, odds, one_in, percent
+from hushrec.text import WEAK, above, below, odds, one_in, percent
 
 STATEMENT = "What this release promises"
 STATEMENT_LABEL = "Statement of privacy"
@@ -98,14 +101,11 @@ def beside(release: Fact) -> str:
 
 NOTHING_MEASURED = "nothing was measured"
 NOTHING = "Nothing is promised."
+AS_CLAIMED = ", as its author counts"
 
 
 def conditional_headline(caveat: Fact, epsilon: float, unit: str) -> str:
     return f"{CAVEATS[caveat.kind]}: ε = {above(epsilon)} per {unit}"
-
-
-def loss_by_claim(loss: str) -> str:
-    return f"{loss}, as its author counts"
 
 
 def loss_alone(epsilon: float, delta: float) -> str:
@@ -204,10 +204,8 @@ def pair(unit: str, adjacency: str, one: str, many: str) -> Pair:
 
 _LARGEST = 1_000_000
 """The ε above which its digits say nothing."""
-_MILLION = math.log(1e6)
-"""The ε above which the digits of a factor tell nothing."""
-_BILLION = math.log(1e9)
-"""The ε above which a factor tells nothing."""
+_MILLION, _BILLION = math.log(1e6), math.log(1e9)
+"""The ε above which the digits of a factor tell nothing, and above which a factor does."""
 _FLAW = 0.01
 """The δ from which nothing better than the last grade is said, whatever ε is."""
 _CERTAIN = 0.999
@@ -258,7 +256,7 @@ class Guarantee:
 
     def brief(self) -> str:
         """How much readers may learn, and which records are not protected."""
-        return join([self.grade(), self._left_out()])
+        return " ".join(filter(None, [self.grade(), self._left_out()]))
 
     def promise(self) -> str:
         """The promise in plain words and without exponents, and what it leaves out."""
@@ -266,11 +264,11 @@ class Guarantee:
         if self.weak:
             flaw = f"δ = 1 in {one_in(self.odds.delta)}" if self.odds.delta >= _FLAW else ""
             weak = f"The bound {flaw or f'ε = {_plain(self.odds.epsilon)}'} is too weak to promise much: only what the noise does in practice protects {self._pair.about}."
-        return join([weak, self.grade(), self._known(), self._left_out()])
+        return " ".join(filter(None, [weak, self.grade(), self._known(), self._left_out()]))
 
     def covered(self) -> str | None:
         """Say which records are protected and which are not; None if all that a person gave are."""
-        return None if self._whole else join([f"Protected: {self.protected()}.", self._left_out()])
+        return None if self._whole else f"Protected: {self.protected()}. {self._left_out()}"
 
     def protected(self) -> str:
         if self._whole:
@@ -389,11 +387,6 @@ def _plain(epsilon: float) -> str:
     return f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
 
 
-def join(parts: Iterable[str]) -> str:
-    """Join sentences, without empty ones."""
-    return " ".join(filter(None, parts))
-
-
 def no_promise(caveats: Sequence[Fact], *, on_condition: bool) -> str:
     """Say why there is no promise, or on what condition it holds."""
     if not caveats:
@@ -404,23 +397,23 @@ def no_promise(caveats: Sequence[Fact], *, on_condition: bool) -> str:
 
 # 4 · What one answer reveals, where people's own rows were randomized.
 
-ONE_ANSWER = "What one answer reveals"
-ANSWER_HEADS = {
-    "cell": ("", "exact ε", "expected loss"),
-    "slot": ("", "exact ε", "expected loss, at most"),
-}
-CLAIMED = "as D2P counts, (ε, λ)"
 
-
-def answer(what: str, n: int | None = None) -> str:
-    """Name one cell or slot, or all of one user that may differ."""
-    return f"one {what}" if n is None else f"one user, {n:,} {what}{'s' * (n != 1)}"
-
-
-def chance_of_change(what: str, chance: str) -> str:
-    if what == "cell":
-        return f"An answered cell differs from the truth with probability {chance}."
-    return f"A slot's item is drawn at random with probability {chance}; the draw may return the same item."
+def answers_section(local: Local, epsilon: float) -> Section:
+    """Say how much one answer reveals, and all answers of one user together, whose ε is ``epsilon``."""
+    title, what, chance = "What one answer reveals", local.what, below(local.changed)
+    heads = ["", "exact ε", "expected loss" if what == "cell" else "expected loss, at most"]
+    one = [f"one {what}", above(local.epsilon), above(local.expected)]
+    every = [f"one user, {local.count:,} {what}{'s' * (local.count != 1)}", above(epsilon)]
+    every.append(above(local.expected_together))
+    if local.claimed is not None:
+        heads.append("as D2P counts, (ε, λ)")
+        one, every = [*one, above(local.claimed)], [*every, ""]
+    changed = f"An answered cell differs from the truth with probability {chance}."
+    if what == "slot":
+        changed = (
+            f"A slot's item is drawn at random with probability {chance}; the draw may return the same item."
+        )
+    return Section(title, [Table(title, heads, [one, every]), Paragraph(changed)])
 
 
 # 5 · People who asked for their own ε.
@@ -429,16 +422,45 @@ PERSONAL = "What each class asks for"
 PERSONAL_EACH = "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε above, from this release; several releases add up. People who asked for 0 left no trace."
 
 
-def personal_heads(*, sure: bool) -> tuple[str, ...]:
-    return "class", "asks for", "is promised" if sure else "would be promised", "weight"
+def promised_table(promised: Sequence[Promised], *, sure: bool = True) -> Table:
+    """Each class's request and promise; if not ``sure``, what it would be promised."""
+    heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
+    rows = [
+        (of.name, f"ε = {above(of.personal_epsilon)}", f"ε = {above(of.promised)}", f"{of.weight:.4f}")
+        for of in promised
+    ]
+    return Table(PERSONAL, heads, rows)
 
 
 # 6 · What was measured, with how much noise.
 
 MEASURED = "What was measured"
-MEASURED_HEADS = "measurement", "mechanism", "Δ", "noise", "entries", "split", "cost"
-EACH_RATING = "each rating"
-NO_NOISE_NEEDED = "none needed"
+
+
+def measured_table(measured: Sequence[Measured], *, folded: bool = False) -> Table:
+    """All measurements; folded, equal epochs in a row split a line."""
+    heads = "measurement", "mechanism", "Δ", "noise", "entries", "split", "cost"
+    alike = groupby(
+        map(_cells, measured), key=lambda row: (row[0].rstrip(digits), *row[1:]) if folded else row
+    )
+    rows = [row for _, equal in alike for row in (_folded([*equal]) if folded else equal)]
+    return Table(MEASURED, heads, rows, left=2)
+
+
+def _cells(line: Measured) -> tuple[str, ...]:
+    entries = f"{line.entries:,}" if line.entries else "each rating"
+    if line.mechanism == "exact":
+        return line.name, "exact", "0", "none needed", entries, "", ""
+    width, kind = SYMBOLS[line.mechanism]
+    noise, cost = f"{width} = {below(line.noise, 4)}", f"{kind} = {above(line.cost, 4)}"
+    return line.name, line.mechanism, above(line.sensitivity, 4), noise, entries, f"{line.split:.3f}", cost
+
+
+def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    name, *others = equal[0]
+    return equal if len(equal) == 1 else [(f"{name.rstrip(digits + ' ')} × {len(equal)}, each", *others)]
+
+
 CHAIN = "The chain"
 
 
@@ -527,10 +549,8 @@ def ledger_spent(spent: str, total: str) -> str:
     return f"spent with this release: ε = {spent} of a total of {total}"
 
 
-def missing_declarations(names: Iterable[str]) -> str:
-    return (
-        f"Not declared: {', '.join(names)}. The ledger's owner can, for later releases: hushrec ledger extend"
-    )
+def missing_declarations(names: str) -> str:
+    return f"Not declared: {names}. The ledger's owner can, for later releases: hushrec ledger extend"
 
 
 # 9 · What a person answers before the file is published.

@@ -10,7 +10,6 @@ from hushrec.documents.document import VERSION, Block, Document, Facts, Paragrap
 from hushrec.documents.fact import Fact, Sentence
 from hushrec.documents.measured import Local, Measured, Promised, is_all_gaussian
 from hushrec.documents.schema import is_statement
-from hushrec.documents.tables import answers_section, measured_table, promised_table
 from hushrec.errors import ReleaseError
 from hushrec.release.statement_facts import StatementFacts
 from hushrec.release.untrusted_json import parsing, typed
@@ -80,7 +79,7 @@ class Statement(StatementFacts):
             blocks.append(Paragraph(together.together(self.ledger.get("spent_epsilon")), "strong"))
         if not (together and self.private):
             loss = self._alone() if together else self.guarantee.loss()
-            loss = sentences.loss_by_claim(loss) if self.has("author") else loss
+            loss += sentences.AS_CLAIMED if self.has("author") else ""
             blocks.append(Paragraph(loss, "plain" if cautions or together else "strong"))
         if self.beside:
             blocks.append(Paragraph(sentences.beside(self.beside)))
@@ -123,13 +122,13 @@ class Statement(StatementFacts):
         if not self.measurements:
             return blocks
         if self.local:
-            blocks.append(answers_section(self.local, self.epsilon))
+            blocks.append(sentences.answers_section(self.local, self.epsilon))
         if self.personal_epsilon:
             sure = self.private
-            asked: list[Block] = [promised_table(self.classes, sure=sure)] if self.classes else []
+            asked: list[Block] = [sentences.promised_table(self.classes, sure=sure)] if self.classes else []
             asked += [Paragraph(sentences.PERSONAL_EACH)] if sure else []
             blocks.append(Section(sentences.PERSONAL, asked))
-        measured: list[Block] = [measured_table(self.measurements)]
+        measured: list[Block] = [sentences.measured_table(self.measurements)]
         measured += [Paragraph(str(decision)) for decision in self.decisions]
         if (mu := self.reading.mu) is not None:
             measured.append(Paragraph(sentences.mu_together(mu, earlier=bool(self.earlier))))
@@ -157,7 +156,7 @@ class Statement(StatementFacts):
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         # A reader asks who answers for the file.
         if missing := [name for name in _DECLARED if ledger.get("file") and not ledger.get(name)]:
-            blocks.append(Paragraph(sentences.missing_declarations(missing)))
+            blocks.append(Paragraph(sentences.missing_declarations(", ".join(missing))))
         return [Section(sentences.CHARGED, blocks)]
 
     def to_json(self) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from hushrec.documents.document import Block, Document, Paragraph, Section
 from hushrec.documents.fact import Fact
 from hushrec.documents.measured import Measured, Promised
 from hushrec.documents.odds import Odds
-from hushrec.documents.sentences import Author, Guarantee, times
-from hushrec.documents.tables import measured_table, promised_table
+from hushrec.documents.sentences import Author, Guarantee, measured_table, promised_table, times
 from hushrec.errors import BudgetError, WeakBudget
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import (
