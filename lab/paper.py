@@ -22,6 +22,7 @@ from hushrec.curator.randomize import Reported, number_rows, rows_in
 from hushrec.curator.statements import unprotected_statement
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import BudgetUnsupported
 from hushrec.kernels.csr import diagonal_positions
 from hushrec.models.base import PrivateModel
@@ -338,7 +339,7 @@ def _width(booked: Measurement) -> float:
     return fixed_point.float_above(Fraction(booked.noise) / Fraction(booked.step))
 
 
-REPRODUCED = "unprotected.published"
+REPRODUCED = Unprotected.published
 """The caveat of every reproduction."""
 
 

@@ -20,6 +20,6 @@ def test_every_fact_changes_the_digest():
         ItemPrior(effects=one, effect_variance=one),
         ItemPrior(effects=one, effect_variance=2 * one),
         ItemPrior(factors=ones),
-        ItemPrior(factors=ones, clauses=("a release",)),
+        ItemPrior(factors=ones, says=("a release",)),
     ]
     assert len({prior.digest for prior in priors} - {""}) == len(priors)

@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import testing
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.privacy.ledger.ledger import Ledger
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="replace")
@@ -25,7 +25,7 @@ def drawn(seed):
 def test_a_seed_repeats_its_noise_which_is_called_not_private():
     (one, said), (same, _), (other, _) = (drawn(seed) for seed in (1, 1, 2))
     assert one == same != other
-    assert said == (Clause("unprotected.seeded"),)
+    assert said == (Unprotected.seeded(),)
     assert hr.testing is testing
     assert testing.__all__ == ["Seeded", "fit", "randomize", "search_neighbours", "year"]
 

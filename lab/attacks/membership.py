@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hushrec.arrays import Bools, Floats, Ints
-from hushrec.documents.measured import FALSE_POSITIVES, Odds
+from hushrec.documents.odds import FALSE_POSITIVES, Odds
 
 
 @dataclass(frozen=True, slots=True)

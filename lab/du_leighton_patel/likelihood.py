@@ -104,7 +104,7 @@ def responses(claimed: float, analysis: str) -> tuple[float, float]:
     return worth(data, method, ratings, budget)["cell_epsilon"], found(counts)
 
 
-def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, float]:
+def slots(keep: float, group: float, items: int = 8) -> tuple[float, float]:
     """Exact ε of a slot, and what is found of it, on a small catalogue of two groups."""
     domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=SLOTS * items)
     features = ItemFeatures(np.eye(2)[np.arange(items) % 2], ("even", "odd"))
@@ -120,4 +120,6 @@ def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, floa
         )
         data = hr.testing.randomize(ratings, method, entropy=Seeded(item))
         counts[item] = np.bincount(data.ratings.items, minlength=items)
-    return data.statement.epsilon_per_slot, found(counts)
+    local = data.statement.local
+    assert local is not None
+    return local.epsilon, found(counts)

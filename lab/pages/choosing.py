@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import polars as pl
 
-from hushrec.documents.measured import Odds
-from hushrec.documents.promise import Guarantee, times
+from hushrec.documents.odds import Odds
+from hushrec.documents.sentences import Guarantee, times
 from hushrec.text import one_in, percent
 from lab.experiments.plots import canvas, svg
 

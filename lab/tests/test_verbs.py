@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause
 from hushrec.errors import BudgetUnsupported
 from hushrec.release.artefact import Release
 from lab import published
@@ -47,7 +46,7 @@ def test_a_reproduction_is_never_private_and_has_one_release_for_one_seed(small,
         made = published.fit(small, form, spent, 1)
         said = made.statement
         assert not said.private
-        assert said.caveats == (Clause(REPRODUCED),)
+        assert said.caveats == (REPRODUCED(),)
         assert (said.epsilon, said.unit, said.adjacency, said.ledger) == (math.inf, unit, adjacency, {})
         assert said.model == kind.__name__
         assert Release.from_bytes(made.to_bytes()).statement == said
@@ -81,9 +80,9 @@ def test_nor_does_it_take_a_published_method(small, tmp_path, method, spent):
 def test_released_rows_are_never_private_and_have_one_owner_each(small, tmp_path, method, spent):
     made = published.randomize(small, method, spent, 1)
     said = made.data.statement
-    assert said.caveats == (Clause(REPRODUCED),)
+    assert said.caveats == (REPRODUCED(),)
     assert str(said).startswith("NOT PRIVATE: this reproduces a paper")
-    assert (said.epsilon, said.epsilon_per_cell, said.epsilon_per_slot) == (math.inf, None, None)
+    assert (said.epsilon, said.local) == (math.inf, None)
     assert hr.ReleasedData.open(made.data.save(tmp_path / "d.parquet")).statement == said
     listed = made.rows[made.rows >= 0]
     np.testing.assert_array_equal(np.sort(listed), np.arange(made.data.ratings.n_users))

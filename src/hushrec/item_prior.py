@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
 
 
 class FeatureGroup(NamedTuple):
@@ -58,7 +58,7 @@ class ItemPrior:
             (n_items, rank), or (0, 0).
         pairs: factors of how the items go together, from public interactions, relative to the items' weights:
             zeros where there are none; shape (n_items, rank), or (0, 0).
-        clauses: what these facts are and where they come from, in words, for statements.
+        says: what these facts are and where they come from, in words, for statements.
     """
 
     design: Floats = field(default_factory=_nothing)
@@ -68,7 +68,7 @@ class ItemPrior:
     effect_variance: Floats = field(default_factory=_none)
     factors: Floats = field(default_factory=_nothing)
     pairs: Floats = field(default_factory=_nothing)
-    clauses: tuple[Clause, ...] = ()
+    says: tuple[Fact, ...] = ()
 
     def factors_of(self, n_items: int) -> Floats:
         """Return the factors, or a matrix without columns; shape (n_items, any)."""
@@ -93,7 +93,7 @@ class ItemPrior:
         if not self.features and not any(array.size for array in arrays):
             return ""
         names = [[group.name, *group.labels] for group in self.features]
-        sha256 = hashlib.sha256(f"{self.clauses!r}{json.dumps(names)}".encode())
+        sha256 = hashlib.sha256(f"{json.dumps([[str(one) for one in self.says], names])}".encode())
         arrays += tuple(part for of in self.features for part in (of.table.indptr, of.table.indices))
         for array in arrays:
             sha256.update(f"{array.shape}".encode())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.pages import site
 from javascript import cases
 from support.releases import statement
@@ -147,7 +147,7 @@ def test_a_page_that_was_loaded_past_the_cache_is_kept_again(page, visit):
 
 
 def test_nothing_is_promised_where_nothing_is(page, visit, films):
-    visit(films(statement=statement(caveats=(Clause("unprotected.seeded"),))))
+    visit(films(statement=statement(caveats=(Unprotected.seeded(),))))
     assert page.inner_text("#sentence").startswith("Nothing is promised")
     assert "Protected" not in page.inner_text("#facts")
     assert not page.is_visible("#meaning")

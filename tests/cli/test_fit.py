@@ -246,7 +246,7 @@ def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec,
     told = " ".join(line for line in lines if not line.startswith("Started "))
     assert told.startswith(f"Wrote films.safetensors. {release.taste} ")
     said = release.statement
-    places = [told.index(said.guarantee.loss("alone" if "of several" in kind else "headline"))]
+    places = [told.index("This release alone: ε = " if "of several" in kind else said.guarantee.loss())]
     if "of several" in kind:
         places.insert(0, told.index("All 52 releases that this ledger allows, together: ε = 4 at"))
     assert places == sorted(places)

@@ -37,8 +37,8 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     assert data.statement.private
     assert data.n_people == 120
     assert data.settings["answered"] == data.settings["sample"] == 10
-    assert data.statement.epsilon_per_user == pytest.approx(30)
-    assert data.statement.epsilon_per_cell == pytest.approx(3)
+    assert data.statement.epsilon == pytest.approx(30)
+    assert data.statement.local.epsilon == pytest.approx(3)
     shown = " ".join(result.out.split())
     assert "Left in the ledger: ε = 0, for 0 more releases. " in shown
     assert "Next: hushrec fit released.parquet" in shown

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.documents.measured import best_attack, right_guess
+from hushrec.documents.odds import Odds
 from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
 from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD
@@ -183,9 +183,9 @@ def printed(table, epsilon):
 def test_what_lawyers_read(epsilon):
     """Of one step, of two, and of one person with several accounts."""
     mu, twice, delta = gaussian_mu(epsilon, DELTA), 2 * epsilon, (1 + math.exp(epsilon)) * DELTA
-    guesses = [100 * right_guess(epsilon, DELTA, known) for known in (mu, None)]
-    attacks = [100 * best_attack(epsilon, DELTA, known) for known in (mu, None)]
-    of_two = [100 * right_guess(twice, delta, known) for known in (2 * mu, None)]
+    guesses = [100 * Odds(epsilon, DELTA, known).right_guess for known in (mu, None)]
+    attacks = [100 * Odds(epsilon, DELTA, known).best_attack for known in (mu, None)]
+    of_two = [100 * Odds(twice, delta, known).right_guess for known in (2 * mu, None)]
     figures = {
         "one step": [math.exp(epsilon), mu, *guesses, *attacks],
         "two steps": [twice, delta, math.exp(twice), *of_two, gaussian_epsilon(2 * mu, DELTA)],

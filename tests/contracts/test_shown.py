@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Author, Convergence, Unprotected
 from hushrec.privacy.accounting.budget import Budget
 from support.documents import piece
 
@@ -22,18 +22,18 @@ def ratings():
 
 
 @pytest.mark.parametrize(
-    ("name", "first"),
+    ("caveat", "first"),
     [
-        ("unprotected.seeded", "NOT PRIVATE"),
-        ("convergence.sample", "CONDITIONAL ON CONVERGENCE"),
-        ("author.foreign", "AUTHOR'S CLAIM"),
+        (Unprotected.seeded, "NOT PRIVATE"),
+        (Convergence.sample, "CONDITIONAL ON CONVERGENCE"),
+        (Author.foreign, "AUTHOR'S CLAIM"),
     ],
 )
-def test_a_caveat_comes_first(ratings, tmp_path, name, first):
-    named = {} if name == "unprotected.seeded" else {"names": f"{EVIL} " + "word " * 40}
+def test_a_caveat_comes_first(ratings, tmp_path, caveat, first):
+    named = {} if caveat is Unprotected.seeded else {"names": f"{EVIL} " + "word " * 40}
     ledger = hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
     release = hr.fit(ratings, hr.GlobalEffects(), BUDGET, ledger=ledger)
-    release = replace(release, statement=replace(release.statement, caveats=(Clause(name, named),)))
+    release = replace(release, statement=replace(release.statement, caveats=(caveat(**named),)))
     assert f", {first}" in repr(release)
     assert len(repr(release)) <= WIDTH
     page = piece(release._repr_html_())
@@ -53,7 +53,7 @@ def test_hostile_names_do_nothing(ratings, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
     release = hr.fit(ratings, hr.GlobalEffects(), BUDGET, ledger=ledger)
     measured = replace(release.statement.measurements[0], name=EVIL)
-    assumed = Clause("assumes.author", {"names": EVIL})
+    assumed = Assumes.author(names=EVIL)
     statement = replace(release.statement, measurements=(measured,), assumes=(assumed, assumed))
     page = piece(replace(release, model=EVIL, statement=statement)._repr_html_())
     assert EVIL not in page

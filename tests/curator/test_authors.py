@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.curator.authors import name_authors, outsiders
 from hushrec.data.domain import Domain
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Author, Convergence, Unprotected
 from hushrec.errors import ReleaseError
 from hushrec.models.base import Model
 from hushrec.models.biases import BiasSettings
@@ -21,8 +21,8 @@ from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
 NAME = f"{__name__}.Boastful"
-CLAIM, LATER = Clause("author.foreign", {"names": NAME}), Clause("author.ledger")
-CHAIN = Clause("convergence.sample", {"names": "factors"})
+CLAIM, LATER = Author.foreign(names=NAME), Author.ledger()
+CHAIN = Convergence.sample(names="factors")
 WORD = (
     f"AUTHOR'S CLAIM: {NAME} is not part of hushrec; this ε holds only if its sensitivities are true and all "
     "that it publishes is made from what its grant released, for which its author alone vouches"
@@ -99,7 +99,7 @@ def test_a_strangers_release_says_first_that_its_epsilon_is_a_claim(releases):
     text = str(boast.statement)
     assert text.splitlines()[0] == WORD
     assert "Anyone who reads this file" not in text  # no plain promise beside a claim
-    assert boast.statement.assumes[0] == Clause("assumes.author", {"names": NAME})
+    assert boast.statement.assumes[0] == Assumes.author(names=NAME)
     assert f"each Δ is what {NAME} declares, which is its author's claim" in " ".join(text.split())
     assert [m.sensitivity for m in boast.statement.measurements if m.name == "means"] == [1e-4]
 
@@ -108,7 +108,7 @@ def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(rele
     later = releases[2].statement
     assert later.caveats == (LATER,)
     assert not later.private
-    assert "assumes.author" not in [clause.name for clause in later.assumes]
+    assert "assumes.author" not in [fact.name for fact in later.assumes]
     assert [charge.caveats for charge in ledger.state().charges] == [(), (CLAIM,), (LATER,)]
 
 
@@ -139,7 +139,7 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
     allowed = budget(30.0, delta=0.0, adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
     data = hr.randomize(world, Response(), allowed, ledger=ledger, accept="weak")
-    assert data.statement.caveats == (Clause("author.foreign", {"names": f"{__name__}.Response"}),)
+    assert data.statement.caveats == (Author.foreign(names=f"{__name__}.Response"),)
     assert not data.statement.private
     made = hr.fit_released(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
     assert made.statement == data.statement
@@ -147,8 +147,8 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
 
 def test_seeded_noise_is_worse_than_a_claim(world):
     seeded = hr.testing.fit(world, Boastful(), budget(), entropy=hr.testing.Seeded(1))
-    assert seeded.statement.caveats == (Clause("unprotected.seeded"),)
-    assert hr.baseline(world, Boastful()).statement.caveats == (Clause("unprotected.exact"),)
+    assert seeded.statement.caveats == (Unprotected.seeded(),)
+    assert hr.baseline(world, Boastful()).statement.caveats == (Unprotected.exact(),)
 
 
 # -- who is a stranger ------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_a_claim_hidden_in_a_file_is_no_ground(releases):
     """Only the caveats that there are may stand first."""
     values = releases[1].statement.to_json()
     for caveat in ({"name": "author.says", "text": "trust me"}, CLAIM.to_json() | {"text": "trust me"}):
-        with pytest.raises(ReleaseError, match="without grounds"):
+        with pytest.raises(ReleaseError, match="malformed"):
             Statement.from_json(values | {"caveats": [caveat]})
     with pytest.raises(ReleaseError, match="without grounds"):
         Statement.from_json(values | {"epsilon": None})

@@ -10,8 +10,7 @@ import hushrec as hr
 from hushrec.curator.public_items import item_prior
 from hushrec.data.people import People
 from hushrec.data.split import holdout
-from hushrec.documents import words
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.errors import ChargeUnpublished, ConfigError, DomainError, ReleaseError
 from hushrec.models import MODELS, class_of
 from support.packed import packed
@@ -83,11 +82,11 @@ def test_a_plan_commits_to_what_is_known_and_says_it():
         hr.plan(other, hr.GlobalEffects(), BUDGET, public),
     ]
     assert len({plan.key("ledger") for plan in plans}) == 4
-    genres = Clause("assumes.catalogue_says", {"names": "genres"})
+    genres = Assumes.catalogue_says(names="genres")
     assert [len(plan.beforehand) for plan in plans] == [0, 1, 1, 2]
     assert plans[1].beforehand == (genres,)
     assert plans[1].facts["beforehand"] == [genres.to_json()]
-    assert f"Known beforehand: {words.clause(genres)}." in str(plans[1])
+    assert f"Known beforehand: {genres}." in str(plans[1])
     assert "Known beforehand" not in str(plans[0])
     assert len({plan.epsilon for plan in plans}) == 1
 
@@ -112,7 +111,7 @@ def test_statements_and_their_json_say_what_was_known():
     statement = fitted(world(0, GENRES), prior=public).statement
     for said in ("genres: what the catalogue says about its items is public", "are declared public"):
         assert said in str(statement)
-    listed = {clause["name"]: clause for clause in statement.to_json()["assumes"]}
+    listed = {fact["name"]: fact for fact in statement.to_json()["assumes"]}
     assert listed["assumes.catalogue_says"]["names"] == "genres"
     assert listed["assumes.prior_public"]["n_items"] == len(public.items)
     silent = str(fitted(world(0)).statement)

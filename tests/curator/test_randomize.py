@@ -47,8 +47,8 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     said = data.statement
     assert said.private
     assert said.ledger["domain"] == ratings.domain.digest
-    assert said.epsilon_per_user == said.epsilon == 20
-    assert said.epsilon_per_cell == pytest.approx(1.0)  # 20 items, none capped
+    assert said.epsilon == 20
+    assert said.local.epsilon == pytest.approx(1.0)  # 20 items, none capped
     assert Ledger.open(tmp_path / "ledger.db").state().remaining < 1e-6
     assert set(data.table.column_names) == {"user_id", "item_id", "rating"}
     assert data.n_people == ratings.n_users

@@ -4,7 +4,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import seeded
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import ConfigError, DataError
 from hushrec.privacy.noise.entropy import OperatingSystem
 from support.packed import packed
@@ -27,7 +27,7 @@ def test_the_same_seed_gives_the_same_bytes_and_promises_nothing(small, budget):
         one.tensors["item_effects"].tobytes()
     ] * 2
     assert made(1).tensors["item_effects"].tobytes() != one.tensors["item_effects"].tobytes()
-    assert one.statement.caveats == (Clause("unprotected.seeded"),)
+    assert one.statement.caveats == (Unprotected.seeded(),)
 
 
 def test_data_are_seeded_too(small):

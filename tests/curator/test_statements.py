@@ -7,8 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.people import People
-from hushrec.documents import words
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.models.base import Model
 from hushrec.models.liu_wang_smola.chain import ChainSettings
 from hushrec.models.liu_wang_smola.posterior_mf import PosteriorMF
@@ -72,7 +71,7 @@ def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path)
     assert "(R̂, effective sample size) were computed from the ratings and are covered by no ε" in head
     assert refuted.startswith("This release promises nothing")
     assert "which holds for the noise here" not in str(statement)
-    assert {Clause("assumes.converged"), Clause("assumes.floating")} <= {*statement.assumes}
+    assert {Assumes.converged(), Assumes.floating()} <= {*statement.assumes}
     assert "floating point, unrounded; its ε does not cover" in " ".join(str(statement).split())
 
 
@@ -101,9 +100,9 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=2_000, **crowd)
     people = hr.People(domain, made.users, made.indptr, made.items, made.values)
     statement = hr.testing.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
-    found = [clause for clause in statement.assumes if clause.name.startswith("assumes.expected")]
+    found = [str(fact) for fact in statement.assumes if fact.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)
-    assert all(words.clause(clause).startswith(told) for clause in found)
+    assert all(line.startswith(told) for line in found)
 
 
 def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:

@@ -5,7 +5,8 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.measured import FALSE_POSITIVES, Measured, Odds, best_attack, gaussian, right_guess
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import FALSE_POSITIVES, Odds, gaussian
 
 NORMAL = NormalDist()
 EXACT = Measured("counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
@@ -89,15 +90,14 @@ def optimal(epsilon, delta):
 def test_of_any_noise_the_right_guess_is_that_of_the_worst_release(epsilon, delta):
     told, kept, flipped, other = optimal(epsilon, delta)
     right = (max(told, other) + max(kept, flipped) + max(flipped, kept) + max(other, told)) / 2
-    found = right_guess(epsilon, delta, None)
+    found = Odds(epsilon, delta, None).right_guess
     assert right * (1 - 1e-15) <= found <= right * (1 + 1e-9)
-    assert Odds.of(epsilon, delta).right_guess == found
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.1, 0.5, 1, 2, 4, 9])
 def test_of_gaussian_noise_the_right_guess_is_the_threshold_halfway(mu):
     right = (NORMAL.cdf(mu / 2) + 1 - NORMAL.cdf(-mu / 2)) / 2
-    found = right_guess(50.0, 1e-6, mu)
+    found = Odds(50.0, 1e-6, mu).right_guess
     assert right * (1 - 1e-15) <= found <= right * (1 + 1e-9)
     assert found <= 1
 
@@ -108,18 +108,18 @@ def test_of_gaussian_noise_the_right_guess_is_the_threshold_halfway(mu):
 def test_the_figures_do_not_contradict_each_other(mu, epsilon, delta):
     """An attack that finds β with α false positives is a guess that is right in (1 − α + β)/2 of all cases.
     Neither changes the odds of a conclusion by more than e^ε, but for δ."""
-    right, factor = right_guess(epsilon, delta, mu), Odds.of(epsilon, delta).factor
+    right, factor = Odds(epsilon, delta, mu).right_guess, Odds.of(epsilon, delta).factor
     assert 0.5 <= right <= 1
     previous = 0.0
     for wrong in (1e-9, 1e-4, FALSE_POSITIVES, 0.05, 0.25, 0.5, 0.9, 1 - 1e-9):
-        found = best_attack(epsilon, delta, mu, wrong)
+        found = Odds(epsilon, delta, mu).attack(wrong)
         assert max(wrong, previous) <= found <= 1
         assert (1 - wrong + found) / 2 <= right * (1 + 1e-9)
         assert found <= factor * wrong + delta + 1e-9
         previous = found
     assert right <= (factor + delta) / (1 + factor) + 1e-9 or factor == math.inf
-    assert best_attack(epsilon, delta, mu) <= best_attack(epsilon, delta, None)
-    assert right <= right_guess(epsilon, delta, None)
+    assert Odds(epsilon, delta, mu).best_attack <= Odds(epsilon, delta, None).best_attack
+    assert right <= Odds(epsilon, delta, None).right_guess
 
 
 def test_what_is_written_is_rounded_up():

@@ -7,8 +7,9 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.measured import Measured, Odds
-from hushrec.documents.promise import ADJACENCIES, Guarantee
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import Odds
+from hushrec.documents.sentences import ADJACENCIES, Guarantee
 
 EDGES = (0.5, 1.1, 3.0, 8.0)
 """The largest ε of each grade but the last; the documentation lists the same."""
@@ -33,7 +34,6 @@ SAYS = {
     "steps": r"weaker: 2ε = (?P<epsilon>[\d.]+), a factor of (?P<factor>[\d.,]+)"
     r"(?:, at δ = 1 in (?P<chance>[\d,]+))?\.",
     "void": "says practically nothing",
-    "unprotected": " Not protected: ",
     "sure": "may be right in practically all cases",
     "right": r"right in at most ([\d.,]+) % of cases; without reading, in 50 %\.$",
     "attack": r"only (?P<wrong>[\d.]+) % .* at most (?P<found>[\d.]+) % .* (?P<blind>[\d.]+) %\.$",
@@ -42,25 +42,7 @@ SAYS = {
     "nothing": "this ε says nothing: it may be billions of times as probable",
     "chance": r", plus 1 in ([\d,]+)\.$",
 }
-OTHER = {
-    ("user", "add-remove"): ("if you had never taken part.", "about you "),
-    ("user", "replace"): ("if you had given other {many}.", "about your {many} "),
-    ("user", "replace-items"): (
-        "if your {many} were of other items.",
-        "about which items your {many} are of ",
-    ),
-    ("record", "add-remove"): ("if you had never given that {one}.", "about any single {one} of yours "),
-    ("record", "replace"): (
-        "if you had given that {one} other stars.",
-        "about the stars of any single {one} of yours ",
-    ),
-}
 PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164")
-GIVEN = {
-    False: {"one": "rating", "many": "ratings"},
-    True: {"one": "interaction", "many": "interactions"},
-}
-"""By whether people gave interactions."""
 of_every_kind = pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
 
 
@@ -223,45 +205,6 @@ def test_no_word_sounds_better_than_its_figure(unit, adjacency, interactions):
 
 
 @of_every_kind
-def test_every_promise_compares_two_worlds_and_claims_no_more_than_its_adjacency(
-    unit, adjacency, interactions
-):
-    given, whole = GIVEN[interactions], (unit, adjacency) == ("user", "add-remove")
-    other, about = (part.format(**given) for part in OTHER[unit, adjacency])
-    for epsilon, delta in itertools.product(EPSILONS, DELTAS):
-        said = guarantee(unit, adjacency, interactions, epsilon, delta).promise()
-        first, _, left = said.partition(SAYS["unprotected"])
-        assert other in first
-        assert about in first
-        assert bool(left) == (not whole)
-        clicked = unit == "record" and interactions
-        assert (SAYS["known"] in said) == (adjacency == "add-remove" and not clicked), (
-            "a click has no content"
-        )
-    assert not any(word in said for kind, word in _named() if kind != interactions)
-
-
-def _named():
-    return [(kind, given["one"]) for kind, given in GIVEN.items()]
-
-
-@of_every_kind
-def test_what_is_protected_is_said_apart_from_what_is_not(unit, adjacency, interactions):
-    made = guarantee(unit, adjacency, interactions, 1.0, 0.0)
-    whole = (unit, adjacency) == ("user", "add-remove")
-    covered, unprotected = made.covered(), made.unprotected()
-    assert (covered is None) == whole
-    if covered:
-        assert covered.endswith(f"{made.protected()}.{SAYS['unprotected']}{unprotected}.")
-        assert made.promise().endswith(f"{SAYS['unprotected'].lstrip()}{unprotected}.")
-    together = "all your {many} together, about"
-    together = together.format(**GIVEN[interactions], r="r" * (adjacency == "replace"))
-    assert (together in unprotected) == (unit == "record"), "not each by itself: that contradicts"
-    took_part = "that you took part"
-    assert (took_part in unprotected) == (unit == "user" and not whole)
-
-
-@pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
 def test_a_deletion_is_bounded_by_figures_that_are_not_too_low(unit, adjacency, interactions):
     """Only a unit that can be absent is compared with its absence; of one record, nothing is said of all."""
     for epsilon, delta in itertools.product(EPSILONS, DELTAS):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.estimation import item_design
 from hushrec.estimation.item_design import describe_items
 
@@ -15,7 +15,7 @@ def test_labels_are_columns_and_items_without_any_are_the_average():
     expected[[0, 1, 2, 4, 5]] = has - has.mean(axis=0)
     np.testing.assert_allclose(prior.design, expected)
     assert prior.groups.tolist() == [0, 0]
-    assert prior.clauses == (Clause("assumes.catalogue_says", {"names": "genres"}),)
+    assert prior.says == (Assumes.catalogue_says(names="genres"),)
 
 
 def test_numbers_are_cut_into_tenths():
@@ -35,7 +35,7 @@ def test_titles_give_words_and_their_year():
     assert words[0] @ words[1] > words[0] @ words[2], "they share a word"
     assert not prior.design[3].any()
     dated = describe_items(titles, {"Year": ["1979", "1997", "1985", ""]})
-    assert dated.clauses[0].values == {"names": "Year, words of the title"}
+    assert dated.says[0].values == {"names": "Year, words of the title"}
 
 
 def test_a_large_catalogue_is_described_in_fewer_columns(monkeypatch):

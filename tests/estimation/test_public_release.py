@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.documents import words
-from hushrec.documents.words import Clause, texts
+from hushrec.documents.sentences import Assumes, Author, Convergence, Groups, Unprotected
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
 from hushrec.models.lists.estimate.pair_factors import Crowd, ItemFactors, ease, muting
@@ -51,17 +50,16 @@ def test_items_are_matched_by_id(release: Release) -> None:
 
 
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
-    (told,) = of_release(release, domain(release.items)).clauses
+    (told,) = of_release(release, domain(release.items)).says
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
     which = {"sha256": digest, "model": "CovarianceSVD", "n_items": 12}
-    assert told == Clause("assumes.prior_public", which)
+    assert told == Assumes.prior_public(**which)
     private = dataclasses.replace(
         release.statement, caveats=(), epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove"
     )
-    (paid,) = of_release(dataclasses.replace(release, statement=private), domain(release.items)).clauses
+    (paid,) = of_release(dataclasses.replace(release, statement=private), domain(release.items)).says
     assert (paid.name, paid.values["epsilon"]) == ("assumes.prior_paid", 2.0)
-    assert paid.is_known
-    assert words.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
+    assert str(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
 
 
 def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
@@ -76,18 +74,20 @@ def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
     for other in (popular, release):
         with pytest.raises(ConfigError, match=r"does not say which items go together.*PrivateEASE"):
             of_release(other, clicks)
-    for caveat in (Clause("convergence.chain"), Clause("author.ledger"), Clause("groups.ledger")):
+    for caveat in (Convergence.chain(), Author.ledger(), Groups.ledger()):
         doubted = dataclasses.replace(release.statement, caveats=(caveat,))
         with pytest.raises(ConfigError, match=rf"only on a condition \({caveat.kind}\)"):
             of_release(dataclasses.replace(release, statement=doubted), domain(release.items))
 
 
-@pytest.mark.parametrize("name", [name for name in texts() if name.startswith("unprotected.")])
-def test_of_what_promises_nothing_only_a_baseline_is_taken_for_public(release: Release, name: str) -> None:
+@pytest.mark.parametrize("caveat", Unprotected)
+def test_of_what_promises_nothing_only_a_baseline_is_taken_for_public(
+    release: Release, caveat: Unprotected
+) -> None:
     """A seed tells the noise, and a charge that was not kept is none."""
-    stated = dataclasses.replace(release.statement, caveats=(Clause(name),))
+    stated = dataclasses.replace(release.statement, caveats=(caveat(),))
     prior = dataclasses.replace(release, statement=stated)
-    if name == "unprotected.exact":
+    if caveat is Unprotected.exact:
         assert of_release(prior, domain(release.items)).effects.size
         return
     with pytest.raises(ConfigError, match=r"promises nothing: .*hushrec\.baseline"):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
@@ -38,7 +38,7 @@ TITLES = (
     "Łódź, Smørrebrød og Þættir",
 )
 N = len(TITLES)
-SEEDED = Clause("unprotected.seeded")
+SEEDED = Unprotected.seeded()
 SEVERAL = {"max_releases": 52, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
 
 

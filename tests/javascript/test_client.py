@@ -191,11 +191,11 @@ SAID += [
     {"headline": HEADLINE, "sentence": "x", **odd}
     for odd in ({"sentence": ACTS}, {"story": ACTS}, {"together": ACTS}, {"headline": 1}, {"story": None})
 ]
-CLAUSES = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
+FACTS = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
 STRANGE = [{"name": "condition.unheard"}]
 STATED = [("kind", "plan"), *(("said", said) for said in SAID)]
-STATED += [(name, [clause]) for name in ("caveats", "assumes", "decisions") for clause in CLAUSES]
-STATED += [("beside", clause) for clause in CLAUSES] + [("caveats", "none"), ("assumes", None)]
+STATED += [(name, [fact]) for name in ("caveats", "assumes", "decisions") for fact in FACTS]
+STATED += [("beside", fact) for fact in FACTS] + [("caveats", "none"), ("assumes", None)]
 STATED += [("caveats", STRANGE)]
 
 
@@ -237,7 +237,7 @@ def test_a_headline_that_is_not_that_of_the_figures_is_refused_by_both(tmp_path)
         ("  text(object(value).name);", ""),
         ("each(fields.ledger, safe);", ""),
         ('if (fields.kind !== "statement")', "if (false)"),
-        ("if (beside !== null) clause(beside);", ""),
+        ("if (beside !== null) fact(beside);", ""),
     ],
 )
 def test_a_statement_that_is_read_unchecked_is_noticed(tmp_path, right, wrong):

@@ -10,7 +10,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.fit import fit
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
@@ -112,7 +112,7 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
         "effective sample size 812",
         "chains 4, of 2,000 rounds",
     ]
-    assert Clause("assumes.converged") in statement.assumes
+    assert Assumes.converged() in statement.assumes
     assert Release.from_bytes(release.to_bytes()).statement == statement
     after = fit(small, GlobalEffects(), BUDGET, ledger=tmp_path / "ledger.db").statement
     assert after.caveats == statement.caveats

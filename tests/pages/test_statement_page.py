@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Author
 from hushrec.pages.statement_page import statement_html
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
@@ -49,9 +49,9 @@ def test_no_text_of_a_file_becomes_html():
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}" + HOSTILE
     told = {"population": evil, "controller": evil, "contact": evil, "file": evil, "id": evil, "head": evil}
     said = statement(
-        assumes=(Clause("assumes.catalogue_says", {"names": evil}),),
+        assumes=(Assumes.catalogue_says(names=evil),),
         ledger=told,
-        caveats=(Clause("author.foreign", {"names": evil}),),
+        caveats=(Author.foreign(names=evil),),
         model=evil,
     )
     page = read(shown("<script>alert(2)</script>", of=said, stylesheet=evil))

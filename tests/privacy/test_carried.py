@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Groups
 from hushrec.errors import GrantError, SumsError, WeakBudget
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import epsilon_of
@@ -199,7 +199,7 @@ def test_a_release_that_stood_alone_or_handed_nothing_over_is_not_taken_over(led
 
 
 def test_a_release_with_a_caveat_is_taken_over_by_none_that_claims_its_epsilon(ledger):
-    cost = made(ledger, replace(plan(), uncovered=Clause("groups.release")))
+    cost = made(ledger, replace(plan(), uncovered=Groups.release()))
     assert ledger.state().charges[0].caveats
     grant = ledger.charge(plan((0,), cost), accept=["share"])
     assert grant.caveats, "whatever the ledger holds says so of later releases, too"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hushrec.arrays import Ints
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Branch
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting.budget import Budget, Unprotected
 from hushrec.privacy.accounting.calibration import calibrated
@@ -111,7 +111,7 @@ def test_the_baseline_lists_all_stored_cells_and_clamps_them() -> None:
 # -- branches -----------------------------------------------------------------------------------------------
 
 PAIRS, COUNTS = (Measurement(name, 1.0, "l2", 2**-10, 4, branch=name) for name in ("pairs", "counts"))
-WHY = Clause("branch.pairs", {"signal": 31.0, "least": 20.0})
+WHY = Branch.pairs(signal=31.0, least=20.0)
 
 
 def of_branches() -> Grant:

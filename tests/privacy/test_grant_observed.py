@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.arrays import Ints
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import SEAL, Grant
@@ -95,7 +95,7 @@ def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
     make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     spy, plan = Spy(), make_plan()
-    for caveats, told in (((), 0), ((Clause("unprotected.seeded"),), 1)):
+    for caveats, told in (((), 0), ((Unprotected.seeded(),), 1)):
         grant = Grant(plan, Seeded(1, spy), caveats=caveats, seal=SEAL)
         assert grant.private == (not caveats)
         grant.measure(*make_sum())

@@ -178,13 +178,13 @@ def test_the_sentence_says_what_is_known():
 
 
 def test_the_remedy_is_by_rule():
-    assert "a larger ε, or more people" in remedy("interactions", {"rank": 4})
-    assert "PrivateEASE" in remedy("ratings", {"rank": 4})
-    assert "such as CovarianceSVD" in remedy("ratings", {})
-    assert "such as PrivateEASE" in remedy("interactions", {})
-    for told in (remedy("ratings", {"rank": 4}), remedy("interactions", {})):
+    assert "a larger ε, or more people" in remedy("interactions", another=False)
+    assert "PrivateEASE" in remedy("ratings", another=False)
+    assert "such as CovarianceSVD" in remedy("ratings", another=True)
+    assert "such as PrivateEASE" in remedy("interactions", another=True)
+    for told in (remedy("ratings", another=False), remedy("interactions", another=True)):
         assert "hushrec plan --model private-ease says how many users that takes" in told
-    assert "hushrec plan" not in remedy("ratings", {})
+    assert "hushrec plan" not in remedy("ratings", another=True)
 
 
 def test_a_release_without_noise_says_so():

@@ -13,11 +13,6 @@ EXACT = Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
 REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
 
 
-def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):
-    values = statement().to_json()
-    assert not {"diagnostics", "classes", "personal_epsilon"} & set(values)
-
-
 def test_a_conditional_statement_promises_nothing_outright(statement):
     made = statement(measurements=(POSTERIOR,), caveats=(CONDITIONAL,))
     assert not made.private
@@ -52,18 +47,10 @@ def test_classes_and_chains_are_shown(statement):
     "changes",
     [
         {"measurements": (POSTERIOR,)},  # without its condition
-        {"measurements": (replace(ROUND, mechanism="subsampled gaussian"),)},
         {"classes": LEVELS, "unit": "record"},
         {"personal_epsilon": True, "adjacency": "replace"},
-        {"personal_epsilon": 1},
         {"classes": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
         {"classes": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
-        {"classes": (Promised("strict", 0.5, 1.25, 0.5),)},
-        {"classes": (Promised("strict", -0.5, 0.25, -0.5),)},
-        {"classes": (Promised("str\nict", 0.5, 0.25, 0.4),)},
-        {"diagnostics": {"R̂": math.nan}},
-        {"diagnostics": {"R̂": "1\n2"}},
-        {"diagnostics": {"R\n": 1.0}},
         {"measurements": (POSTERIOR,), "caveats": (CLAIMED,)},  # another condition
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,), "epsilon": math.inf},
         {"measurements": (), "caveats": (CONDITIONAL,)},
@@ -75,7 +62,6 @@ def test_classes_and_chains_are_shown(statement):
         {"classes": (Promised("strict", 0.5, 0.0, 0.5),)},
         {"classes": (LEVELS[0], LEVELS[0])},
         {"classes": (LEVELS[0], replace(LEVELS[1], name="strict"))},
-        {"classes": (Promised("strict", 0.5, -0.25, 0.5),)},
         {"classes": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
         {"classes": (Promised("exactly", 1.25, 0.25, 0.5),)},
         {"classes": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
@@ -85,76 +71,6 @@ def test_classes_and_chains_are_shown(statement):
 def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
     with pytest.raises(ReleaseError, match="without grounds"):
         Statement.from_json(statement(**changes).to_json())
-
-
-NAMED = CONDITIONAL.to_json()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"caveats": [{"name": "fully private"}]},
-        {"caveats": [{"name": "unprotected.fully"}]},  # of a kind that there is, and not known
-        {"caveats": [{"name": "convergence"}]},
-        {"caveats": [{"name": "convergence.sample"}]},  # without the names in it
-        {"caveats": [NAMED | {"more": "w"}]},
-        {"caveats": [NAMED | {"names": ["v"]}]},
-        {"caveats": [NAMED | {"names": True}]},
-        {"caveats": [NAMED | {"names": None}]},
-        {"caveats": [NAMED | {"names": math.nan}]},
-        {"caveats": [NAMED | {"names": "v\nw"}]},
-        {"caveats": [{"name": 7}]},
-        {"caveats": [{"name": ["unprotected.seeded"]}]},
-        {"caveats": [{"name": "assumes.new"}]},  # a sentence that is no caveat
-        {"caveats": [{"name": "grade.similar", "what": "w", "about": "a", "other": "o"}]},
-        {"caveats": [{"name": "promise.nothing"}]},
-        {"caveats": [NAMED, {"name": "groups.none"}]},
-        {"assumes": [{"name": "unprotected.seeded"}]},  # a caveat that nobody would look for there
-        {"assumes": [{"name": "assumes.nothing"}]},
-        {"beside": {"name": "unprotected.seeded"}},
-        {"beside": {"name": "beside.release"}},
-    ],
-    ids=str,
-)
-def test_a_clause_that_is_not_known_where_it_stands_is_refused(statement, changes):
-    values = statement(caveats=(CONDITIONAL,)).to_json()
-    assert Statement.from_json(values).caveats == (CONDITIONAL,)
-    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
-        Statement.from_json(values | changes)
-
-
-BEYOND = 10**400
-LEVEL = {"name": "strict", "personal_epsilon": 0.5, "weight": 0.25, "promised": 0.4}
-LINE = {
-    "name": "sums",
-    "mechanism": "gaussian",
-    "sensitivity": 2.0,
-    "noise": 8.0,
-    "entries": 4,
-    "split": 1.0,
-    "cost": 0.03,
-}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveats", "personal_epsilon")),
-        *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
-        *({"classes": [LEVEL | {name: BEYOND}]} for name in LEVEL),
-        *(
-            {"ledger": {name: BEYOND}}
-            for name in ("seq", "release_index", "max_releases", "total_epsilon", "total_delta")
-        ),
-        {"diagnostics": {"R̂": BEYOND}},
-    ],
-    ids=str,
-)
-def test_numbers_beyond_every_float_are_refused(statement, changes):
-    plain = statement().to_json()
-    assert str(Statement.from_json(plain | {"measurements": [LINE], "classes": [LEVEL]}))
-    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
-        Statement.from_json(plain | changes)
 
 
 @pytest.mark.parametrize(
@@ -190,11 +106,3 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
     ]
     for diagnostics in ({}, {"verdict": "converged as far as can be seen"}):
         assert "promises nothing: by" not in str(replace(made, diagnostics=diagnostics))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("classes", 7), ("classes", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
-)
-def test_malformed_lines_of_chains_and_classes_are_refused(statement, name, value):
-    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
-        Statement.from_json(statement().to_json() | {name: value})

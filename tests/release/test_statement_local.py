@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Groups
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Local, Measured, Statement
 from support.statements import UNPROTECTED
@@ -16,7 +16,7 @@ CELL = Local("cell", 0.05, 0.00125, None, CELLS, 0.8)
 SLOT = Local("slot", 11.5, 9.25, None, 3, 0.1)
 RESPONSES = Measured("responses", "randomized response", 40.0, 0.8, 60, 1.0, 2.0)
 SWAPS = Measured("profiles", "item substitution", 3.0, 0.1, 60, 1.0, 34.5)
-UNCOVERED = Clause("groups.exact")
+UNCOVERED = Groups.exact()
 ASSURING = "Anyone who reads this file"
 
 
@@ -51,17 +51,6 @@ def lines(statement):
 # -- figures ----------------------------------------------------------------------------------------------
 
 
-def test_figures_of_one_answer_and_of_a_person(statement, cells, slots):
-    made = cells()
-    assert (made.epsilon_per_cell, made.epsilon_per_slot, made.epsilon_per_user) == (0.05, None, 2.0)
-    assert made.expected_per_user == pytest.approx(CELLS * 0.00125)
-    assert (slots().epsilon_per_cell, slots().epsilon_per_slot) == (None, 11.5)
-    other = statement()
-    assert (other.epsilon_per_cell, other.epsilon_per_slot, other.expected_per_user) == (None, None, None)
-    assert other.epsilon_per_user == other.epsilon
-    assert statement(unit="record").epsilon_per_user is None
-
-
 def test_a_small_table_shows_them(cells, slots):
     shown = lines(cells())
     at = shown.index("exact ε expected loss")
@@ -84,41 +73,6 @@ def test_a_small_table_shows_them(cells, slots):
     assert counted[at + 2 : at + 4] == ["one slot 11.5 9.25 10.5", "one user, 3 slots 34.5 27.75"]
     assert "profiles item substitution 3 swap = 0.1 60 1.000 ε = 34.5" in shown
     assert "responses randomized response 40 flip = 0.8 60 1.000 ε = 2" in lines(cells())
-
-
-# -- words ------------------------------------------------------------------------------------------------
-
-
-def test_the_promise_names_what_may_be_known(cells, slots):
-    (promise,) = [line for line in lines(cells()) if ASSURING in line]
-    assert "may learn something about your ratings that" in promise
-    assert "7.39 times" in str(cells())  # of 7.389
-    assert promise.endswith("Not protected: that you took part.")
-    small = slots(epsilon=1.5, local=replace(SLOT, epsilon=0.5, expected=0.1))
-    (promise,) = [line for line in lines(small) if ASSURING in line]
-    assert promise.endswith(
-        "Not protected: how many ratings you gave, how you rated them, and that you took part."
-    )
-
-
-@pytest.mark.parametrize(
-    ("unit", "adjacency"),
-    [("user", "add-remove"), ("user", "replace"), ("user", "replace-items"), ("record", "replace")],
-)
-def test_a_huge_epsilon_does_not_sound_reassuring(statement, unit, adjacency):
-    """A bound above e^8 is no promise, and e^1609 is not even a number that prints."""
-    made = statement(unit=unit, adjacency=adjacency, epsilon=1609.4)
-    (line,) = [
-        line for line in lines(made) if line.startswith("The bound ε = 1,609.4 is too weak to promise much")
-    ]
-    assert "only what the noise does in practice protects" in line
-    assert ("Not protected: " in line) == (adjacency != "add-remove")  # what is left open, whatever ε is
-    assert "inf times" not in str(made)
-    assert any(
-        line.startswith(ASSURING) for line in lines(statement(unit=unit, adjacency=adjacency, epsilon=8))
-    )
-    weak = lines(statement(unit=unit, adjacency=adjacency, epsilon=8.01))
-    assert not any(line.startswith(ASSURING) for line in weak)
 
 
 def test_groups_that_nobody_paid_for_take_the_promise_away(statement, slots):
@@ -154,21 +108,10 @@ def test_json_keeps_the_figures_and_old_files_have_none(statement, cells, slots)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"local": replace(CELL, what="row")},
         {"local": replace(CELL, what="slot")},
         {"local": replace(CELL, epsilon=0.04)},
-        {"local": replace(CELL, epsilon=0.0, expected=0.0)},
-        {"local": replace(CELL, epsilon=math.nan)},
         {"local": replace(CELL, count=39)},
-        {"local": replace(CELL, count=0)},
-        {"local": replace(CELL, count=40.0)},
-        {"local": replace(CELL, count=2**63)},
         {"local": replace(CELL, expected=0.06)},
-        {"local": replace(CELL, expected=-1.0)},
-        {"local": replace(CELL, claimed=-0.1)},
-        {"local": replace(CELL, claimed=math.inf)},
-        {"local": replace(CELL, changed=0.0)},
-        {"local": replace(CELL, changed=1.01)},
         {"epsilon": 1.9},
         {"epsilon": 2.1},
         {"epsilon": 2.1, "delta": 1e-6},
@@ -183,23 +126,10 @@ def test_json_keeps_the_figures_and_old_files_have_none(statement, cells, slots)
     ids=str,
 )
 def test_figures_that_do_not_hang_together_are_refused(cells, changes):
-    with pytest.raises(ReleaseError, match=r"without grounds|malformed"):
-        Statement.from_json(cells(**changes).to_json())
-
-
-@pytest.mark.parametrize("name", ["groups", "groups.not_covered", "GROUPS NOT COVERED"])
-def test_groups_that_are_not_known_are_refused(slots, name):
-    values = slots(caveats=(UNCOVERED,)).to_json()
     with pytest.raises(ReleaseError, match="without grounds"):
-        Statement.from_json(values | {"caveats": [{"name": name}]})
+        Statement.from_json(cells(**changes).to_json())
 
 
 def test_groups_do_not_excuse_an_unknown_epsilon(slots):
     with pytest.raises(ReleaseError, match="without grounds"):
         Statement.from_json(slots(caveats=(UNCOVERED,), epsilon=math.inf, local=None).to_json())
-
-
-@pytest.mark.parametrize("value", [7, [], {}, {"what": "cell"}, CELL.__class__.__name__])
-def test_what_are_no_figures_is_refused(cells, value):
-    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
-        Statement.from_json(cells().to_json() | {"local": value})

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.release.statement import Local, Measured, Statement
@@ -21,7 +21,7 @@ FORMS = ("parquet", "csv")
 def statement(epsilon=2.0, **changes):
     local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
     line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
-    facts = {"local": local, "measurements": (line,), "assumes": (Clause("assumes.rows"),)}
+    facts = {"local": local, "measurements": (line,), "assumes": (Assumes.rows(),)}
     made = Statement((), "user", "replace", epsilon, 0.0, **(facts | {}))
     return replace(made, **changes)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.errors import ReleaseError
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
@@ -30,7 +30,7 @@ def statement(**changes):
             Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),
             Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0),
         ),
-        "assumes": (Clause("assumes.rows"),),
+        "assumes": (Assumes.rows(),),
         "ledger": {
             "id": "9f" * 16,
             "file": "ledger.db",

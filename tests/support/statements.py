@@ -2,17 +2,14 @@
 
 import math
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Author, Beside, Convergence, Groups, Unprotected
 from hushrec.release.statement import Local, Measured, Promised
 
 PROMISE = "Anyone who reads this file, whatever else they know,"
-CONDITIONAL = Clause("convergence.sample", {"names": "v"})
-CLAIMED = Clause("author.foreign", {"names": "mine.Model"})
-UNPROTECTED = Clause("unprotected.seeded")
-BESIDE = Clause(
-    "beside.release",
-    {"model": "CovarianceSVD", "epsilon": "1", "delta": "1e-06", "unit": "user", "adjacency": "add-remove"},
-)
+CONDITIONAL = Convergence.sample(names="v")
+CLAIMED = Author.foreign(names="mine.Model")
+UNPROTECTED = Unprotected.seeded()
+BESIDE = Beside.release(model="CovarianceSVD", epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 ROUND = Measured("round 1", "gaussian", 1.0, 4.0, 12, 1.0, 0.25)
 POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
 LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
@@ -24,7 +21,7 @@ KINDS = {
     "pure": {"delta": 0.0, "measurements": (Measured("sums", "laplace", 2.0, 8.0, 4, 1.0, 0.25),)},
     "weak": {"epsilon": 12.5},
     "seeded": {"caveats": (UNPROTECTED,)},
-    "exact": {"caveats": (Clause("unprotected.exact"),), "measurements": (), "epsilon": math.inf},
+    "exact": {"caveats": (Unprotected.exact(),), "measurements": (), "epsilon": math.inf},
     "an author's": {"caveats": (CLAIMED,)},
     "conditional": {
         "caveats": (CONDITIONAL, CLAIMED),
@@ -37,7 +34,7 @@ KINDS = {
         "epsilon": 2.0,
         "measurements": (CELLS,),
     },
-    "groups": {"caveats": (Clause("groups.release"),), "beside": BESIDE},
+    "groups": {"caveats": (Groups.release(),), "beside": BESIDE},
     "interactions": {"interactions": True},
     "declared": {
         "ledger": {"id": "9f" * 16, "head": "ab" * 32, "seq": 3, "total_epsilon": 4.0, "spent_epsilon": 1.25}

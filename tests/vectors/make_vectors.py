@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Unprotected
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 from hushrec.release.statement import Measured, Statement
@@ -49,7 +49,7 @@ def statement(**changes):
         "epsilon": 1.2345678,
         "delta": 1e-6,
         "measurements": (Measured("item sums", "gaussian", 2.0, 8.0, N, 1.0, 0.25),),
-        "assumes": (Clause("assumes.rows"),),
+        "assumes": (Assumes.rows(),),
         "ledger": LEDGER,
         "hushrec": "0.1.0",
     }
@@ -109,7 +109,7 @@ def item_scores():
         {"item_scores": np.random.default_rng(3).integers(0, 4, N)},
         scale=None,
         constants={},
-        statement=statement(caveats=(Clause("unprotected.seeded"),)),
+        statement=statement(caveats=(Unprotected.seeded(),)),
     )
 
 

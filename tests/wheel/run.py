@@ -23,7 +23,7 @@ assert len(found) == 5, found
 print("A list:", *(row.item_id for row in found))
 assert "site-packages" in hr.__file__, hr.__file__
 from hushrec.documents import html
-from hushrec.documents.document import statement_schema
+from hushrec.documents.schema import statement_schema
 assert "Alice" in html.page(client.release.document())
 assert "properties" in statement_schema()
 damaged = bytearray(open(sys.argv[1], "rb").read())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.documents.measured import gaussian_mu
+from hushrec.documents.odds import gaussian_mu
 from lab.attacks.membership import bound, interval, success
 
 

@@ -102,7 +102,7 @@ def charged(
     """
     from hushrec.curator import charging
     from hushrec.curator.stopped_fits import stopped_fits
-    from hushrec.documents import words
+    from hushrec.documents import sentences
     from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.text import left
 
@@ -117,7 +117,7 @@ def charged(
             else None
         )
         if recipe.plan.claim:
-            console.tell(f"{words.say('caveat.author')}: {words.clause(recipe.plan.claim)}")
+            console.tell(sentences.caveat(recipe.plan.claim))
         resumes = stopped.resumes(recipe.plan)
         with console.bars():
             people = load(recipe)
@@ -139,7 +139,8 @@ def charged(
             console.say(f"Started {place if ledger.path else ledger.place}: {total}, for one release")
     with console.publication(out):  # of its own: what is lost above leaves this to be tried
         state = ledger.state()
-        lines = [words.say("ledger.left", n=state.releases_left, left=left(state.remaining))]
+        more = f"{state.releases_left:,} more release{'s' * (state.releases_left != 1)}"
+        lines = [f"Left in the ledger: ε = {left(state.remaining)}, for {more}."]
         if result.repeated:
             index = result.statement.ledger["release_index"]
             lines.insert(

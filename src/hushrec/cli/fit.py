@@ -136,11 +136,11 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
 def _print_made(release: "Release", out: Path, *lines: str) -> None:
     """Say first what the lists are worth, then what they may reveal, and what comes next."""
     from hushrec.documents.document import Block, Commands, Paragraph
-    from hushrec.release.kinds import remedy
+    from hushrec.release.kinds import learns_tastes, remedy
 
     statement = release.statement
     example = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    helps = "" if release.personal else remedy(release.feedback, release.settings)
+    helps = "" if release.personal else remedy(release.feedback, another=not learns_tastes(release.settings))
     place = quote(str(out))
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}. {release.taste}"),

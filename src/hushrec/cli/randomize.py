@@ -120,12 +120,12 @@ def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bo
     """Print a plan, with what one answer reveals."""
     from dataclasses import asdict, replace
 
-    from hushrec.documents import words
     from hushrec.documents.document import Block, Paragraph
+    from hushrec.documents.sentences import answers_section
 
     local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)
-    extra: list[Block] = [local.section(planned.epsilon)] if local else []
-    noted = [groups, words.clause(beside) if beside else ""]
+    extra: list[Block] = [answers_section(local, planned.epsilon)] if local else []
+    noted = [groups, str(beside or "")]
     extra += [Paragraph(f"{line[0].upper()}{line[1:]}.") for line in noted if line]
     document = planned.document(extra)
     more = {

@@ -89,7 +89,6 @@ def recommend(
     Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
     id instead; your own ratings are often better.
     """
-    from hushrec.documents import words
     from hushrec.release.client import Client
 
     client = Client(release, key=key)
@@ -121,7 +120,7 @@ def recommend(
         return
     _print(client, rows, reasons)
     if not client.release.personal:
-        console.tell(words.say("taste.this_same", why=client.release.why_same))
+        console.tell(f"This list is the same for everyone: {client.release.why_same}.")
 
 
 def _ids_of(path: Path) -> list[str]:

@@ -47,7 +47,8 @@ def show(
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of statements.")] = False,
 ) -> None:
     """Show a release and its promise; sign it."""
-    from hushrec.documents.document import Paragraph, statement_schema
+    from hushrec.documents.document import Paragraph
+    from hushrec.documents.schema import statement_schema
 
     if schema:
         print(statement_schema(), end="")

@@ -42,13 +42,13 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
         return prior
     scale = None if domain.feedback == "interactions" else domain.scale
     public = of_release(release, domain.items, domain.titles or (), scale)
-    clauses = (*prior.clauses, *public.clauses)
-    return replace(public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses)
+    says = (*prior.says, *public.says)
+    return replace(public, design=prior.design, groups=prior.groups, features=prior.features, says=says)
 
 
 def commit_to_facts(plan: Plan, prior: ItemPrior) -> Plan:
     """The plan that names these facts: with others it is the plan of another release."""
-    return replace(plan, beforehand=prior.clauses, beforehand_digest=prior.digest) if prior.digest else plan
+    return replace(plan, beforehand=prior.says, beforehand_digest=prior.digest) if prior.digest else plan
 
 
 class Added(NamedTuple):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hushrec.data.domain import Domain
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Assumes, Unprotected
 from hushrec.models.base import Model
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.accounting.budget import Terms
@@ -83,23 +84,23 @@ def not_private(release: Release, model: Model, people: tuple[str, ...]) -> Rele
     Args:
         people: digests of the people whose data it shows.
     """
-    statement = unprotected_statement("unprotected.exact", model, model.baseline)
+    statement = unprotected_statement(Unprotected.exact, model, model.baseline)
     return dataclasses.replace(release, statement=dataclasses.replace(statement, people=people))
 
 
 def unprotected_statement(
-    caveat: str, model: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
+    caveat: Unprotected, model: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
 ) -> Statement:
     """The statement of what was made without any promise.
 
     Args:
-        caveat: name of the clause that says why nothing is promised.
+        caveat: why nothing is promised.
         model: the model or method.
         terms: whose unit and adjacency its sums have.
         diagnostics: of the chains.
     """
     statement = Statement(
-        caveats=(Clause(caveat),),
+        caveats=(caveat(),),
         unit=terms.unit,
         adjacency=terms.adjacency,
         epsilon=float("inf"),
@@ -156,42 +157,40 @@ def _with_origin(statement: Statement, model: str, settings: Mapping[str, Any]) 
 
 
 def _assumes(
-    plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
-) -> tuple[Clause, ...]:
+    plan: Plan, domain: Domain, personal_epsilon: bool, beside: Fact | None = None
+) -> tuple[Fact, ...]:
     """Return the assumptions of the promise, in the order of a statement."""
     feedback, budget = domain.feedback, plan.budget
-    facts: dict[str, Any] = {"given": feedback}
     replaces = budget.unit == "user" and budget.adjacency != "add-remove" and domain.users is None
-    clauses: list[Clause | None] = [
-        Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
+    only = Assumes.only_beside if beside else Assumes.only
+    facts: list[Fact | None] = [
+        Assumes.author(names=", ".join(plan.foreign)) if plan.foreign else None,
         _declarations(domain),
-        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
-        Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
-        Clause("assumes.everybody", facts) if replaces else None,
-        Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user})
-        if budget.unit == "user"
-        else None,
-        *dict.fromkeys(clause for one in plan.noisy for clause in one.assumes),
-        Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
+        Assumes.stars_alone() if (budget.unit, budget.adjacency) == ("record", "replace") else None,
+        Assumes.roster(given=feedback, n_users=domain.n_users) if domain.users is not None else None,
+        Assumes.everybody(given=feedback) if replaces else None,
+        Assumes.cap(given=feedback, max_per_user=domain.max_per_user) if budget.unit == "user" else None,
+        *dict.fromkeys(fact for one in plan.noisy for fact in one.assumes),
+        Assumes.personal_epsilon(given=feedback) if personal_epsilon else None,
         *plan.beforehand,
         _expectations(domain),
-        *_earlier(plan, facts),
-        Clause("assumes.settings", facts),
-        Clause("assumes.only_beside" if beside else "assumes.only", facts),
-        Clause("assumes.new"),
+        *_earlier(plan, feedback),
+        Assumes.settings(given=feedback),
+        only(given=feedback),
+        Assumes.new(),
     ]
-    return tuple(clause for clause in clauses if clause)
+    return tuple(fact for fact in facts if fact)
 
 
-def _earlier(plan: Plan, facts: Mapping[str, Any]) -> Iterator[Clause]:
+def _earlier(plan: Plan, feedback: str) -> Iterator[Fact]:
     """Yield whose sums are inside, and whose are left out."""
     if plan.year and plan.year.releases:
-        yield Clause("assumes.earlier", {"releases": ranges(plan.year.releases)})
+        yield Assumes.earlier(releases=ranges(plan.year.releases))
     if plan.year and plan.year.left_out:
-        yield Clause("assumes.left_out", {**facts, "releases": ranges(plan.year.left_out)})
+        yield Assumes.left_out(given=feedback, releases=ranges(plan.year.left_out))
 
 
-def _declarations(domain: Domain) -> Clause:
+def _declarations(domain: Domain) -> Fact:
     """Return the domain's declarations about the catalogue, the scale and the crowd."""
     facts: dict[str, Any] = {
         "n_items": domain.n_items,
@@ -201,18 +200,17 @@ def _declarations(domain: Domain) -> Clause:
     if domain.rating_scale is not None:
         facts |= dict(zip(("lo", "hi", "step"), domain.rating_scale, strict=True))
     if domain.counts is not None:
-        return Clause("assumes.catalogue_counts", {**facts, "counts": domain.counts})
+        return Assumes.catalogue_counts(**facts, counts=domain.counts)
     if domain.likes is not None:
-        return Clause("assumes.catalogue_likes", {**facts, "likes": domain.likes})
-    return Clause("assumes.catalogue" if domain.rating_scale is None else "assumes.catalogue_scale", facts)
+        return Assumes.catalogue_likes(**facts, likes=domain.likes)
+    return (Assumes.catalogue if domain.rating_scale is None else Assumes.catalogue_scale)(**facts)
 
 
-def _expectations(domain: Domain) -> Clause | None:
+def _expectations(domain: Domain) -> Fact | None:
     """On what the declared crowd rests; None if none is declared."""
     users, events = domain.expected_users, domain.expected_records
     if users and events:
-        figures = {"users": users, "events": events, "given": domain.feedback}
-        return Clause("assumes.expected", figures)
+        return Assumes.expected(users=users, events=events, given=domain.feedback)
     if users:
-        return Clause("assumes.expected_users", {"users": users})
-    return Clause("assumes.expected_events", {"events": events, "given": domain.feedback}) if events else None
+        return Assumes.expected_users(users=users)
+    return Assumes.expected_events(events=events, given=domain.feedback) if events else None

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from hushrec.curator.public_items import item_prior
 from hushrec.data.domain import Domain
 from hushrec.data.machine import machine
-from hushrec.documents import words
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.adaptive_factors import AdaptiveFactors
 from hushrec.models.base import EFFECTS_SPLIT, Model, PrivateModel
@@ -20,6 +19,7 @@ from hushrec.models.liu_wang_smola.posterior_mf import PosteriorMF
 from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.release.kinds import remedy
 
 AVERAGES = frozenset({*EFFECTS_SPLIT, "user sums", "user counts"})
 """Measurements of averages: of items, of users, and over all."""
@@ -79,8 +79,8 @@ def same_list(domain: Domain, model: Model, budget: Budget) -> str:
     if not _averages_alone(domain, model, budget):
         return ""
     none_learns = _averages_alone(domain, choice(domain, budget).model, budget)
-    remedy = words.say(f"remedy.{'helps' if none_learns else 'choose'}_{domain.feedback}")
-    return words.join([words.say("plan.same_list"), remedy])
+    same = "Every user gets the same list: this plan measures averages, and no one's taste."
+    return f"{same} {remedy(domain.feedback, another=not none_learns)}"
 
 
 def _averages_alone(domain: Domain, model: Model, budget: Budget) -> bool:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 VERSION = 3
@@ -103,8 +102,3 @@ def to_json(document: Document) -> str:
     """Write what a document says as one JSON object, with the kind and version of its form."""
     # ASCII alone: what is not printable in an id or a name is escaped.
     return json.dumps({**form(document.kind), **document.facts}, indent=2, allow_nan=False)
-
-
-def statement_schema() -> str:
-    """Read the JSON Schema (draft 2020-12) of a statement, as text; every number in it names its unit."""
-    return Path(__file__).with_name("statement.schema.json").read_text("utf-8")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from hushrec.arrays import Bools, Floats
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
 
 _LABELS, _WORDS, _BINS, _FINER = 64, 256, 10, 30
@@ -73,9 +73,9 @@ def describe_items(titles: Sequence[str], features: Mapping[str, Sequence[str]])
     if not tables:
         return NOTHING_KNOWN
     columns = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
-    assumption = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
+    assumption = Assumes.catalogue_says(names=", ".join(names))
     return ItemPrior(
-        design=np.column_stack(tables), groups=columns, features=tuple(groups), clauses=(assumption,)
+        design=np.column_stack(tables), groups=columns, features=tuple(groups), says=(assumption,)
     )
 
 

@@ -11,8 +11,7 @@ from collections import Counter
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents import words
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Unprotected
 from hushrec.errors import ConfigError
 from hushrec.item_prior import ItemPrior
 from hushrec.release.artefact import Release
@@ -53,14 +52,12 @@ def of_release(
             "both"
         )
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
-    clause = Clause(
-        "assumes.prior_public", {"sha256": digest, "model": release.model, "n_items": len(shared)}
-    )
+    of: dict[str, str | float] = {"sha256": digest, "model": release.model, "n_items": len(shared)}
+    known = Assumes.prior_public(**of)
     if statement.private:
-        paid = {**clause.values, "epsilon": float(above(statement.epsilon))}
-        clause = Clause("assumes.prior_paid", paid)
+        known = Assumes.prior_paid(**of, epsilon=float(above(statement.epsilon)))
     if scale is None:
-        return ItemPrior(pairs=_spread(_covariance_factors(release), theirs), clauses=(clause,))
+        return ItemPrior(pairs=_spread(_covariance_factors(release), theirs), says=(known,))
     effects, variance = np.full(len(theirs), np.nan), np.zeros(len(theirs))
     noise = release.tensors["item_noise"].astype(np.float64)
     effects[shared] = release.tensors["item_effects"][theirs[shared]] + release.constants["user_mean"]
@@ -70,7 +67,7 @@ def of_release(
     factors = np.zeros((0, 0))
     if learned is not None and learned.shape[1]:
         factors = _spread(learned.astype(np.float64), theirs)
-    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, clauses=(clause,))
+    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, says=(known,))
 
 
 def _require_kind(release: Release, scale: tuple[float, float, float] | None) -> None:
@@ -103,9 +100,9 @@ def _require_public(statement: Statement) -> None:
             f"the prior promises something only on a condition ({caveat.kind}), which "
             "would then be this release's too; take a release without one"
         )
-    if caveat.name != "unprotected.exact":
+    if caveat.sentence is not Unprotected.exact:
         raise ConfigError(
-            f"the prior promises nothing: {words.clause(caveat)}. Take a private release, or make a "
+            f"the prior promises nothing: {caveat}. Take a private release, or make a "
             "baseline of data that are public, with hushrec.baseline"
         )
     if not statement.people:

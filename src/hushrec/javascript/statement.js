@@ -18,8 +18,8 @@ const CAVEATS = new Map([
 ]);
 
 /**
- * A sentence as a field: its name among the texts of Python's `hushrec.documents`, and the values in it.
- * @typedef {Readonly<{name: string} & Record<string, any>>} Clause
+ * What a file states by a name and values; Python's `hushrec.documents.sentences` says it in English.
+ * @typedef {Readonly<{name: string} & Record<string, any>>} Fact
  */
 
 /**
@@ -36,17 +36,17 @@ const CAVEATS = new Map([
 /**
  * What a release promises: its fields as the file has them.
  * @typedef {object} Statement
- * @property {readonly Clause[]} caveats why nothing is promised, or on what condition; empty if the promise holds
+ * @property {readonly Fact[]} caveats why nothing is promised, or on what condition; empty if the promise holds
  * @property {Readonly<Said>} said what readers see
  * @property {string} unit `user` or `record`
  * @property {string} adjacency `add-remove`, `replace` or `replace-items`
  * @property {number} epsilon true ε at `delta`; Infinity if no finite ε is known
  * @property {number} delta δ
  * @property {readonly any[]} measurements everything that was measured
- * @property {readonly Clause[]} assumes what the promise rests on
+ * @property {readonly Fact[]} assumes what the promise rests on
  * @property {Readonly<Record<string, any>>} ledger the ledger that was charged
  * @property {boolean} interactions whether people gave interactions in place of ratings
- * @property {Clause | null} [beside] the release that groups of items were made from
+ * @property {Fact | null} [beside] the release that groups of items were made from
  */
 
 /**
@@ -74,9 +74,9 @@ export function statement(facts) {
     const epsilon = fields.epsilon === null ? Infinity : number(fields.epsilon);
     if (epsilon < 0 || number(fields.delta) < 0) throw new RangeError("a loss is negative");
     list(fields.measurements, object);
-    for (const named of ["caveats", "assumes"]) list(fields[named], clause);
-    list(fields.decisions ?? [], clause);
-    if (beside !== null) clause(beside);
+    for (const named of ["caveats", "assumes"]) list(fields[named], fact);
+    list(fields.decisions ?? [], fact);
+    if (beside !== null) fact(beside);
     const read = Object.assign(Object.create(null), frozen(fields), { epsilon, interactions });
     demand(
       read.said.headline === headline(read),
@@ -114,7 +114,7 @@ export function sayings(value, ...names) {
 }
 
 /** @param {unknown} value */
-function clause(value) {
+function fact(value) {
   text(object(value).name);
   each(value, safe);
 }

@@ -9,7 +9,7 @@ from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Branch
 from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
@@ -158,8 +158,8 @@ class AdaptiveFactors(PrivateModel):
             branch, figures = GRADIENTS, (prospect, MARGINAL_GRADIENTS)
         else:
             branch, figures = COVARIANCE if shows else EFFECTS, (signal, SHOWN)
-        shown = {"signal": float(f"{min(figures[0], 1e9):.3g}"), "least": figures[1]}
-        return run.take(branch, Clause(f"branch.{branch}", shown))
+        signal, least = float(f"{min(figures[0], 1e9):.3g}"), figures[1]
+        return run.take(branch, Branch[branch](signal=signal, least=least))
 
     def _gradients(self, domain: Domain, terms: Terms) -> list[Measurement]:
         """List the gradients: none if not even a crowd without bounds that rates everything would show."""

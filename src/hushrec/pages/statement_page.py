@@ -2,14 +2,9 @@
 
 from dataclasses import replace
 
-from hushrec.documents import html, words
+from hushrec.documents import html, sentences
 from hushrec.documents.document import Points, Section
 from hushrec.release.statement import Statement
-
-_QUESTIONS = (
-    *("suits", "unit", "assumed", "only", "tuned"),
-    *("audit", "groups", "access", "promised", "deleted"),
-)
 
 
 def statement_html(
@@ -34,8 +29,8 @@ def statement_html(
     Returns:
         HTML, the same for the same statement.
     """
-    questions = Points([words.say(f"checklist.{name}") for name in _QUESTIONS], open=True)
+    questions = Points(sentences.QUESTIONS, open=True)
     document = statement.document()
-    blocks = [*document.blocks, Section(words.say("checklist.title"), [questions])]
+    blocks = [*document.blocks, Section(sentences.CHECKLIST, [questions])]
     document = replace(document, about=about, blocks=blocks)
-    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=words.say("statement.back"))
+    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=sentences.BACK)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
 from hushrec.errors import GrantError
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting import fixed_point
@@ -90,11 +90,11 @@ class WithoutNoise:
         """A baseline does not go on, so it keeps nothing. Privacy: public."""
         return arrays
 
-    def take(self, branch: str, reason: Clause) -> str:
+    def take(self, branch: str, reason: Fact) -> str:
         """Nothing is booked, so nothing is dropped. Privacy: public."""
         return branch
 
-    def decide(self, reason: Clause) -> None:
+    def decide(self, reason: Fact) -> None:
         """A baseline states no decisions. Privacy: public."""
 
     def noise(self, measurement: Measurement) -> float:
@@ -132,7 +132,7 @@ class Grant(Confined):
         plan: Plan,
         entropy: Entropy,
         *,
-        caveats: tuple[Clause, ...] = (),
+        caveats: tuple[Fact, ...] = (),
         ledger: dict[str, Any] | None = None,
         charge: int = 0,
         taken: str = "",
@@ -143,7 +143,7 @@ class Grant(Confined):
         if seal is not SEAL:
             raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
         self.plan, self.caveats, self.ledger, self.charge = plan, caveats, ledger or {}, charge
-        self.prior, self.reasons = NOTHING_KNOWN, list[Clause]()
+        self.prior, self.reasons = NOTHING_KNOWN, list[Fact]()
         self.earlier: Carried | None = None
         self.later: Carried | None = None
         self.taken, self._chosen = taken, False
@@ -348,7 +348,7 @@ class Grant(Confined):
         """
         return self._sums.fixed(name, arrays) if self._sums else arrays
 
-    def take(self, branch: str, reason: Clause | None = None) -> str:
+    def take(self, branch: str, reason: Fact | None = None) -> str:
         """Take a branch of the plan; the measurements of the others can no longer be made.
 
         Args:
@@ -379,7 +379,7 @@ class Grant(Confined):
             self.decide(reason)
         return self.taken
 
-    def decide(self, reason: Clause) -> None:
+    def decide(self, reason: Fact) -> None:
         """Note a decision that follows from what was released, for the statement. Privacy: public."""
         self.reasons.append(reason)
 

@@ -19,9 +19,8 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from hushrec import files
-from hushrec.documents import html, words
+from hushrec.documents import html
 from hushrec.documents.document import Document, Facts
-from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.release import kinds as contents
 from hushrec.release import untrusted_json as facts_of
@@ -37,7 +36,7 @@ from hushrec.release.kinds import (
     shapes,
 )
 from hushrec.release.signature import require_signed
-from hushrec.release.statement import Statement, sayings
+from hushrec.release.statement import Statement
 from hushrec.text import one_line
 
 if TYPE_CHECKING:
@@ -138,7 +137,10 @@ class Release:
         n_known = self.constants.get("known_factors", 0.0)
         learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known)
         n_placed = int(self.constants.get("placed_items", 0.0))
-        return words.join([learned, words.say("taste.placed", n=n_placed)]) if n_placed else learned
+        if not n_placed:
+            return learned
+        placed, them = ("1 item", "it") if n_placed == 1 else (f"{n_placed:,} items", "them")
+        return f"{learned} {placed} came after the fit: features alone place {them} in lists."
 
     def _texts_shown(self) -> dict[str, str]:
         """Return the texts that a page shows of it, by name."""
@@ -150,7 +152,7 @@ class Release:
     @property
     def why_same(self) -> str:
         """Why everybody gets the same list, without dimensions of taste."""
-        return words.clause(contents.why_same(self.model, self.settings, self._noise))
+        return contents.why_same(self.model, self.settings, self._noise)
 
     @property
     def _noise(self) -> float | None:
@@ -259,7 +261,7 @@ class Release:
             if (left := facts_of.typed(facts["dimensions"], int)) < 0:
                 raise ValueError("fewer dimensions than none")
             # Texts for readers of the file alone: their form is checked, and what they say is computed anew.
-            sayings(facts["said"], "taste", *([] if left else ["why_same"]))
+            facts_of.sayings(facts["said"], "taste", *([] if left else ["why_same"]))
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             return cls(
                 model=facts_of.typed(facts["model"], str),
@@ -301,21 +303,19 @@ class Release:
         return f"Release({self.model}, {len(self.items):,} items, {people}{summary})"
 
     @property
-    def gives(self) -> Clause:
-        """The kind of data, as the domain declares it."""
+    def gives(self) -> str:
+        """What people give, as the domain declares it."""
         if self.scale is None:
-            counted = {} if self.counts is None else {"counts": self.counts}
-            return Clause("gives.counts" if counted else "gives.interactions", counted)
-        scale = dict(zip(("lo", "hi", "step"), self.scale, strict=True))
-        if self.likes is None:
-            return Clause("gives.scale", scale)
-        return Clause("gives.likes", {"likes": self.likes, **scale})
+            return "interactions" if self.counts is None else f"interactions counted up to {self.counts:,}"
+        lo, hi, step = self.scale
+        scale = f"scale {lo:g} to {hi:g} by {step:g}"
+        return scale if self.likes is None else f"likes: ratings of at least {self.likes:g} on the {scale}"
 
     def document(self) -> Document:
         """Describe the file and its promise."""
         rows = [
             ("items", f"{len(self.items):,}"),
-            ("people give", words.clause(self.gives)),
+            ("people give", self.gives),
             ("predicts from", f"a user's own {self.feedback}"),
             ("tastes", self.taste),
             ("signature", f"checked, by the key {self.signed_by}" if self.signed_by else "not checked"),

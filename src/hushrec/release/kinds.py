@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Bools, Floats
-from hushrec.documents import words
-from hushrec.documents.words import Clause
 from hushrec.text import above
 
 LEAST = 0.01
@@ -63,36 +61,49 @@ def tastes(
         epsilon: ε of the noise; None without noise.
         n_known: how many of them are from public features of items, the constant ``known_factors``.
     """
+    if not n_dimensions:
+        return f"Lists are the same for everyone: {why_same(model, settings, epsilon)}."
+    known = "what is publicly known of items"
     if 0 < n_known < n_dimensions:
         learned = tastes(n_dimensions - int(n_known), model, settings, epsilon)
-        return words.join([learned, words.say("taste.more_known", n=int(n_known))])
-    if not n_dimensions:
-        return words.say("taste.same", why=words.clause(why_same(model, settings, epsilon)))
+        return f"{learned} {int(n_known):,} more from {known}."
+    tastes_left = f"{n_dimensions:,} dimension{'s' * (n_dimensions != 1)} of taste"
     if n_known > 0:
-        return words.say("taste.known", n=n_dimensions)
+        return f"{tastes_left}, from {known}."
     if epsilon is None:
-        return words.say("taste.no_noise", n=n_dimensions)
-    return words.say(
-        "taste.survived" if _cleans(model, settings) else "taste.at_most", n=n_dimensions, model=model
+        return f"{tastes_left}, learned without noise."
+    if _cleans(model, settings):
+        which = "a direction" if n_dimensions == 1 else "directions"
+        return f"{tastes_left} survived the noise: {which} in which the lists of two people can differ."
+    return f"{tastes_left} at most, noise included: {model} does not tell which of them are noise."
+
+
+def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> str:
+    """Say why a release without dimensions gives everybody the same list."""
+    if not learns_tastes(settings):
+        return f"{model} learns no tastes"
+    return "no taste was found" if epsilon is None else f"no taste survived the noise at ε = {above(epsilon)}"
+
+
+def remedy(feedback: str, *, another: bool) -> str:
+    """Say what to change where lists are the same for everybody, from public facts alone.
+
+    Args:
+        another: whether another model learns tastes from such data.
+    """
+    ease = "hushrec plan --model private-ease says how many users that takes"
+    if another:
+        choose = "For lists that differ between people, choose a model that learns tastes, such as"
+        return f"{choose} CovarianceSVD." if feedback == "ratings" else f"{choose} PrivateEASE; {ease}."
+    if feedback == "interactions":
+        return "Remedies: a larger ε, or more people."
+    return (
+        "Remedies: a larger ε, more people, or fewer releases, so that each gets more of the total; or likes "
+        f"in place of ratings: PrivateEASE keeps tastes at a smaller ε, and {ease}."
     )
 
 
-def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> Clause:
-    """Why a release without dimensions gives everybody the same list."""
-    if not _learns(settings):
-        return Clause("why_same.learns_none", {"model": model})
-    if epsilon is None:
-        return Clause("why_same.none_found")
-    return Clause("why_same.noise", {"epsilon": float(above(epsilon))})
-
-
-def remedy(feedback: str, settings: Mapping[str, Any]) -> str:
-    """Say what to change where lists are the same for everybody, from public facts alone."""
-    kind = "helps" if _learns(settings) else "choose"
-    return words.say(f"remedy.{kind}_{feedback}")
-
-
-def _learns(settings: Mapping[str, Any]) -> bool:
+def learns_tastes(settings: Mapping[str, Any]) -> bool:
     return "rank" in settings or "n_neighbours" in settings
 
 

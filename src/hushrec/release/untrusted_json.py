@@ -67,6 +67,14 @@ def number(value: Any) -> float:
     return float(typed(value, int, float))
 
 
+def sayings(value: Any, *names: str) -> None:
+    """Refuse what readers see, by name, if it is not lines of text, or lacks a name."""
+    sentences = typed(value, dict)
+    printable = all(typed(text, str).isprintable() for text in sentences.values())
+    if not printable or not sentences.keys() >= {*names}:
+        raise ValueError("what readers see is malformed")
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):

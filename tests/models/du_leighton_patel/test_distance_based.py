@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Groups
 from hushrec.errors import BudgetExceeded, ConfigError
 from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.privacy.ledger.ledger import Ledger
@@ -31,17 +31,14 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
         max_releases=2,
     )
     said = hr.randomize(ratings, method, ledger=ledger, accept="weak").statement
-    assert said.caveats == (Clause("groups.exact"),)
-    assert (
-        Clause("assumes.near_ratings", {"threshold": ALTER["threshold"], "distance": "squared"})
-        in said.assumes
-    )
+    assert said.caveats == (Groups.exact(),)
+    assert Assumes.near_ratings(threshold=ALTER["threshold"], distance="squared") in said.assumes
     assert not said.private
     assert (said.unit, said.adjacency) == ("user", "replace-items")
     covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     later = hr.randomize(ratings, covered, ledger=ledger, accept="weak").statement
-    assert later.caveats == (Clause("groups.ledger"),)
-    assert Clause("assumes.features") in later.assumes
+    assert later.caveats == (Groups.ledger(),)
+    assert Assumes.features() in later.assumes
 
 
 def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings, tmp_path):
@@ -52,10 +49,8 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget)
     data = hr.randomize(ratings, method, ledger=ledger, accept="weak")
     assert data.statement.private
-    assert data.statement.epsilon_per_slot == randomizer.per_slot
-    assert data.statement.epsilon_per_user == pytest.approx(
-        20 * randomizer.per_slot
-    )  # items are fewer than the cap
+    assert data.statement.local.epsilon == randomizer.per_slot
+    assert data.statement.epsilon == pytest.approx(20 * randomizer.per_slot)  # items are fewer than the cap
     with pytest.raises(BudgetExceeded):
         method.plan(ratings.domain, budget(5.0, adjacency="replace-items"))
 
@@ -81,12 +76,12 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     assert "made from a release of CovarianceSVD (ε = 4 at δ = 1e-06 per user, add-remove)" in shown
     assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in shown
     assert "tells beyond that release" in shown
-    assert Clause("assumes.only_beside", {"given": "ratings"}) in said.assumes
-    assert "assumes.only" not in [clause.name for clause in said.assumes]
+    assert Assumes.only_beside(given="ratings") in said.assumes
+    assert "assumes.only" not in [fact.name for fact in said.assumes]
     seeded = hr.testing.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
     for free in (seeded, hr.baseline(ratings, hr.CovarianceSVD())):
         plan = hr.DistanceBased(**{**ALTER, "groups": free}).plan(ratings.domain)
-        assert plan.uncovered == Clause("groups.release")
+        assert plan.uncovered == Groups.release()
     other = hr.Domain(range(20), scale=(1, 5, 1), max_users=200)
     with pytest.raises(ConfigError, match="another catalogue"):
         method.plan(other)

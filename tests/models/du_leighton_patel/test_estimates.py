@@ -10,7 +10,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel import estimate, released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
@@ -24,7 +24,7 @@ ALARM = 1e-6
 FAR = 5.5
 """Standard errors that a nearly normal mean, or a deviation (1/√(2n) of it), is off with chance 4e-8; six
 items make 2.3e-7."""
-UNSTATED = Statement((Clause("unprotected.unstated"),), "user", "replace", math.inf, 0.0)
+UNSTATED = Statement((Unprotected.unstated(),), "user", "replace", math.inf, 0.0)
 
 
 def settings(answered=None, **changes):

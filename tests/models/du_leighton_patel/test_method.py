@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Groups
 from hushrec.models.du_leighton_patel.method import CELLS
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.measurement import Responses
@@ -37,7 +37,7 @@ def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
 
 
 def test_what_an_event_does_not_cover_stands_in_the_plan(event):
-    groups = Clause("groups.exact")
+    groups = Groups.exact()
     planned = Toy().planned(DOMAIN, BUDGET, event, uncovered=groups)
     assert planned.uncovered == groups
     assert planned.caveats == (groups,)

@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Author, Groups, Unprotected
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
@@ -220,13 +220,13 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
     assert together.statement.epsilon == 2.0
     assert together.statement.private
     assert together.statement.local == statement(2.0).local
-    assert together.statement.assumes == (Clause("assumes.rows"),)
+    assert together.statement.assumes == (Assumes.rows(),)
     assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
 
 
 def test_what_one_report_lacks_all_lack():
-    seeded, kept = Clause("unprotected.seeded"), Clause("unprotected.not_kept")
-    groups, author = Clause("groups.exact"), Clause("author.foreign", {"names": "mine.Method"})
+    seeded, kept = Unprotected.seeded(), Unprotected.not_kept()
+    groups, author = Groups.exact(), Author.foreign(names="mine.Method")
     parts = [
         data(3, statement=statement(caveats=caveats, ledger=ledger(n)))
         for n, caveats in enumerate([(), (author,), (groups, author), (seeded,), (kept,)])
@@ -243,16 +243,16 @@ def test_what_one_report_lacks_all_lack():
 
 def test_what_all_assume_is_said_once_and_no_device_says_who_it_is():
     """In a report the list of people is one user: their number says nothing of all of them."""
-    rows, cap = Clause("assumes.rows"), Clause("assumes.cap", {"given": "ratings", "max_per_user": 7})
-    roster = Clause("assumes.roster", {"given": "ratings", "n_users": 1})
-    more = Clause("assumes.cap", {"given": "ratings", "max_per_user": 9})
+    rows, cap = Assumes.rows(), Assumes.cap(given="ratings", max_per_user=7)
+    roster = Assumes.roster(given="ratings", n_users=1)
+    more = Assumes.cap(given="ratings", max_per_user=9)
     parts = [
         data(1, seed=n, density=0.9, statement=statement(assumes=assumes, ledger=ledger(n)))
         for n, assumes in enumerate([(roster, rows, cap), (roster, rows, cap), (roster, rows, more)])
     ]
     together = ReleasedData.collect(parts).statement.assumes
-    assert sorted(map(hash, together)) == sorted(map(hash, (rows, cap, more, Clause("assumes.once"))))
-    assert together[-1] == Clause("assumes.once")
+    assert sorted(map(hash, together)) == sorted(map(hash, (rows, cap, more, Assumes.once())))
+    assert together[-1] == Assumes.once()
 
 
 def ledger(number, slot=0):
@@ -272,7 +272,7 @@ def test_what_was_collected_is_not_collected_again():
 
 def test_whoever_reports_twice_is_noticed():
     twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
-    seeded = data(3, statement=statement(caveats=(Clause("unprotected.seeded"),)))
+    seeded = data(3, statement=statement(caveats=(Unprotected.seeded(),)))
     for reports in (twice, [seeded, seeded]):
         with pytest.raises(ReleaseError, match="one report per ledger"):
             ReleasedData.collect(reports)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushrec.documents import words
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_epsilon, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
@@ -130,8 +129,9 @@ def test_a_plan_costs_its_dearest_branch_and_says_that_one_is_made() -> None:
     assert [line.name for line in toy.measured(branch="pairs")] == ["first", "pairs", "popular"]
     assert toy.facts["branches"] == {"pairs": ["pairs", "popular"], "counts": ["again"]}
     assert [line["name"] for line in toy.facts["measurements"]] == [one.name for one in ALL]
-    said = words.say("plan.either", either="pairs and popular, or again", first="first")
-    assert said in " ".join(str(toy).split())
+    assert "Either pairs and popular, or again, decided after first: one of these is measured" in " ".join(
+        str(toy).split()
+    )
     assert toy.branches == {"pairs": ("pairs", "popular"), "counts": ("again",)}
     assert (plan([FIRST]).dearest, plan([FIRST]).branches) == ("", {})
     assert "branches" not in plan([FIRST]).facts

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Groups
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import largest_cost, price
 from hushrec.privacy.accounting.budget import Budget
@@ -96,8 +96,8 @@ def test_a_plan_cannot_see_data() -> None:
         "collections.abc.Mapping[str, float]",
         "tuple[hushrec.privacy.accounting.measurement.Measurement, ...]",
         "tuple[str, ...]",
-        "tuple[hushrec.documents.words.Clause, ...]",
-        "hushrec.documents.words.Clause | None",
+        "tuple[hushrec.documents.fact.Fact, ...]",
+        "hushrec.documents.fact.Fact | None",
         "hushrec.privacy.accounting.year.Year | None",
     }
     for helper in (divided, calibrated, with_noise):
@@ -159,7 +159,7 @@ def test_a_plan_is_facts_as_a_statement_has_them(make_plan: Callable[..., Plan])
 
 
 def test_a_plan_says_its_conditions_before_its_epsilon(make_plan: Callable[..., Plan]) -> None:
-    plan = dataclasses.replace(make_plan(), uncovered=Clause("groups.exact"), foreign=("mine.Model",))
+    plan = dataclasses.replace(make_plan(), uncovered=Groups.exact(), foreign=("mine.Model",))
     assert [caveat.kind for caveat in plan.caveats] == ["groups", "author"]
     first, second, third, *_ = str(plan).splitlines()
     assert first.startswith("GROUPS NOT COVERED: the groups of items were made from everybody's exact")

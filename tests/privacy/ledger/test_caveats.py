@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Author, Convergence, Groups, Unprotected
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
@@ -14,9 +15,9 @@ from hushrec.privacy.noise.entropy import Seeded
 BUDGET = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 SAMPLE = Measurement("item factors", 5.0, "loss", 2**-20, 12, noise=10.0)
 SUMS = Measurement("sums", 1.0, "l2", 2**-8, 4, noise=40.0)
-CHAIN = Clause("convergence.sample", {"names": "item factors"})
-SEEDED, SPOILT = Clause("unprotected.seeded"), Clause("unprotected.ledger")
-GROUPS, AUTHOR = Clause("groups.exact"), Clause("author.foreign", {"names": "mine.Model"})
+CHAIN = Convergence.sample(names="item factors")
+SEEDED, SPOILT = Unprotected.seeded(), Unprotected.ledger()
+GROUPS, AUTHOR = Groups.exact(), Author.foreign(names="mine.Model")
 
 
 def plan(*measurements: Measurement) -> Plan:
@@ -44,7 +45,7 @@ def test_what_is_not_private_says_so_first(place: str) -> None:
     assert ledger.charge(plan(SAMPLE)).caveats == ledger.charge(plan(SUMS)).caveats == (SPOILT,)
 
 
-def charge(*caveats: Clause, of: Measurement = SUMS) -> Charge:
+def charge(*caveats: Fact, of: Measurement = SUMS) -> Charge:
     return Charge(1, 0, "key", "toy", "d" * 64, caveats, booked=(of.facts(),))
 
 
@@ -52,7 +53,7 @@ def test_one_release_that_is_not_private_spoils_all_later_ones() -> None:
     seeded, sampled = charge(SEEDED), charge(CHAIN)
     assert inherited((), []) == inherited((), [charge(), sampled]) == ()
     assert inherited((), [charge(), seeded, sampled]) == (SPOILT,)
-    unkept = (Clause("unprotected.not_kept"),)
+    unkept = (Unprotected.not_kept(),)
     assert inherited(unkept, [seeded]) == unkept
 
 
@@ -60,9 +61,9 @@ def test_a_release_names_every_condition_of_itself_and_of_its_ledger() -> None:
     plain, taken = plan(SUMS), charge(of=replace(SAMPLE, name="factors"))
     assert conditional((), plain, [charge()]) == ()
     assert conditional((SEEDED,), plan(SAMPLE), [taken]) == (SEEDED,)
-    both = Clause("convergence.sample", {"names": "factors, item factors"})
+    both = Convergence.sample(names="factors, item factors")
     assert conditional((), plan(SAMPLE), [charge(), taken]) == (both,)
-    of_groups, of_author = Clause("groups.ledger"), Clause("author.ledger")
+    of_groups, of_author = Groups.ledger(), Author.ledger()
     assert conditional((), plain, [charge(GROUPS)]) == (of_groups,)
     assert conditional((), plain, [charge(CHAIN, AUTHOR)]) == (of_author,)
     assert conditional((), plan(SAMPLE), [charge(CHAIN, AUTHOR)]) == (CHAIN, of_author)
@@ -71,7 +72,7 @@ def test_a_release_names_every_condition_of_itself_and_of_its_ledger() -> None:
     )  # the graver, whose ε promises less
     declared = replace(plan(SUMS), foreign=("mine.Model",))
     assert conditional((), declared, [taken, charge(AUTHOR)]) == (
-        Clause("convergence.sample", {"names": "factors"}),
+        Convergence.sample(names="factors"),
         AUTHOR,
     )
     assert conditional((), replace(declared, uncovered=GROUPS), []) == (GROUPS, AUTHOR)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hushrec.privacy.ledger.ledger as module
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -257,13 +257,13 @@ def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan
     kept, unkept = Ledger.create(place, TOTAL, max_releases=9), Ledger.ephemeral(TOTAL)
     plan = make_plan(0.1)
     assert kept.charge(plan, entropy=OperatingSystem()).caveats == ()
-    seeded = (Clause("unprotected.seeded"),)
+    seeded = (Unprotected.seeded(),)
     assert kept.charge(plan, entropy=Seeded(1)).caveats == seeded
-    assert kept.charge(plan).caveats == (Clause("unprotected.ledger"),)
+    assert kept.charge(plan).caveats == (Unprotected.ledger(),)
     assert [charge.caveats for charge in kept.state().charges[:2]] == [(), seeded]
     assert unkept.charge(plan, entropy=Seeded(1)).caveats == seeded
     grant = unkept.charge(plan)
-    assert grant.caveats == (Clause("unprotected.not_kept"),)
+    assert grant.caveats == (Unprotected.not_kept(),)
     assert not grant.private
     assert grant.ledger["file"] is None
     finish(unkept, grant)

@@ -12,8 +12,10 @@ from pydantic import Field, field_serializer
 from hushrec.data.capping import chosen_slots
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
+from hushrec.documents.fact import Fact
 from hushrec.documents.measured import Local
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes, Beside
+from hushrec.documents.sentences import Groups as Uncovered
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import Distance, Groups
@@ -155,46 +157,43 @@ class DistanceBased(Method):
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         return self.settings()
 
-    def assumes(self, plan: Plan) -> tuple[Clause, ...]:
+    def assumes(self, plan: Plan) -> tuple[Fact, ...]:
         """List assumptions: the source of the groups, and the cost of groups and rows together."""
         lines = (*super().assumes(plan), self._near())
         if isinstance(self.groups, ItemFeatures):
-            lines += (Clause("assumes.features"),)
+            lines += (Assumes.features(),)
         if self.beside():
             assert isinstance(self.groups, Release)
             lines += (_together(self.groups.statement, plan.epsilon),)
         return lines
 
-    def beside(self) -> Clause | None:
+    def beside(self) -> Fact | None:
         """Name the release that the groups were made from, if it is private."""
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
             return None
         statement = self.groups.statement
         at = {"epsilon": float(above(statement.epsilon)), "delta": float(above(statement.delta))}
-        model = self.groups.model
-        return Clause(
-            "beside.release", {"model": model, **at, "unit": statement.unit, "adjacency": statement.adjacency}
-        )
+        model, unit, adjacency = self.groups.model, statement.unit, statement.adjacency
+        return Beside.release(model=model, **at, unit=unit, adjacency=adjacency)
 
-    def _near(self) -> Clause:
+    def _near(self) -> Fact:
         """Say which items are in each other's groups: the threshold and the distance."""
-        values = {"threshold": self.threshold, "distance": self.distance}
         if isinstance(self.groups, Release):
-            return Clause("assumes.near_release", {**values, "model": self.groups.model})
-        return Clause(
-            "assumes.near_ratings" if isinstance(self.groups, str) else "assumes.near_features", values
-        )
+            model = self.groups.model
+            return Assumes.near_release(threshold=self.threshold, distance=self.distance, model=model)
+        near = Assumes.near_ratings if isinstance(self.groups, str) else Assumes.near_features
+        return near(threshold=self.threshold, distance=self.distance)
 
     def groups_in(self, domain: Domain) -> str:
         """Describe the sizes of the groups; empty if the groups are made from ratings."""
         return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
-    def _uncovered(self) -> Clause | None:
+    def _uncovered(self) -> Fact | None:
         """Say why no ε covers the groups; None if they are public or were charged."""
         if isinstance(self.groups, str):
-            return Clause("groups.exact")
+            return Uncovered.exact()
         protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
-        return None if protected else Clause("groups.release")
+        return None if protected else Uncovered.release()
 
     def _groups(self, domain: Domain) -> Groups:
         assert not isinstance(self.groups, str)
@@ -206,17 +205,17 @@ class DistanceBased(Method):
         )
 
 
-def _together(statement: Statement, epsilon: float) -> Clause:
+def _together(statement: Statement, epsilon: float) -> Fact:
     """Add the costs of the rows and of the release that grouped their items."""
     if statement.unit == "record":
-        return Clause("assumes.groups_of_ratings")
+        return Assumes.groups_of_ratings()
     # Replacing a row is removing one and adding another: two steps of an add-remove guarantee. Group privacy
     # of two steps gives 2ε and (1 + e^ε)δ. The cap at 700 keeps e^ε a float; δ is cut to 1 below.
     twice = statement.adjacency == "add-remove"
     delta = statement.delta * (1 + math.exp(min(statement.epsilon, 700.0))) if twice else statement.delta
     total = epsilon + statement.epsilon * (2 if twice else 1)
     figures = {"epsilon": float(above(total)), "delta": float(above(min(delta, 1.0), 3))}
-    return Clause("assumes.groups_together", figures)
+    return Assumes.groups_together(**figures)
 
 
 @lru_cache(maxsize=4)

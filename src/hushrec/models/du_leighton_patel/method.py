@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
+from hushrec.documents.fact import Fact
 from hushrec.documents.measured import Local
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Assumes
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import RowMeasurement
 from hushrec.privacy.accounting.plan import Plan
@@ -47,7 +48,7 @@ class Method(Settings):
         budget: Budget,
         event: RowMeasurement,
         *,
-        uncovered: Clause | None = None,
+        uncovered: Fact | None = None,
     ) -> Plan:
         """Return a plan of one measurement.
 
@@ -98,14 +99,14 @@ class Method(Settings):
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         """Return the facts of the law that a reader of the data set needs, as JSON values."""
 
-    def assumes(self, plan: Plan) -> tuple[Clause, ...]:
+    def assumes(self, plan: Plan) -> tuple[Fact, ...]:
         """List the guarantee's assumptions beyond those of every statement."""
-        return (Clause("assumes.rows"),)
+        return (Assumes.rows(),)
 
     def groups_in(self, domain: Domain) -> str:
         """Describe the sizes of the groups of items, if they are public."""
         return ""
 
-    def beside(self) -> Clause | None:
+    def beside(self) -> Fact | None:
         """Name another release that this one reveals, which has its own ε."""
         return None

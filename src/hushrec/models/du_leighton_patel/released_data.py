@@ -31,11 +31,11 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.documents import html
 from hushrec.documents.document import Document, Paragraph
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import CAVEATS, Assumes
 from hushrec.errors import HushrecError, ReleaseError
 from hushrec.models.du_leighton_patel.estimate import estimates
 from hushrec.privacy.accounting.measurement import cell_loss
-from hushrec.release.statement import CAVEATS, Statement
+from hushrec.release.statement import Statement
 from hushrec.release.untrusted_json import LARGEST, parse
 from hushrec.text import above
 
@@ -503,9 +503,6 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
-_ONCE = Clause("assumes.once")
-
-
 def _together(reports: Sequence[ReleasedData]) -> Statement:
     """Combine statements: the largest ε, the gravest caveats and all assumptions."""
     statements = [report.statement for report in reports]
@@ -513,11 +510,11 @@ def _together(reports: Sequence[ReleasedData]) -> Statement:
     gravest = [caveat for caveat in caveats if caveat.kind == "unprotected"]
     # A report's roster is one user, so its assumption about the roster is not that of all users.
     alike = dict.fromkeys(
-        line for statement in statements for line in statement.assumes if line.name != "assumes.roster"
+        line for statement in statements for line in statement.assumes if line.sentence is not Assumes.roster
     )
     return replace(
         max(statements, key=lambda statement: statement.epsilon),
-        caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: CAVEATS.index(caveat.kind))),
-        assumes=(*alike, *([_ONCE] if all(report.n_people <= 1 for report in reports) else [])),
+        caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: [*CAVEATS].index(caveat.kind))),
+        assumes=(*alike, *([Assumes.once()] if all(report.n_people <= 1 for report in reports) else [])),
         ledger={},
     )

@@ -11,7 +11,8 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Branch
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
 from hushrec.estimation.shrinkage import Known, combine, denoised_counts, shrinking_cost
@@ -275,7 +276,7 @@ class PrivateEASE(PrivateModel):
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
         # People decide themselves: a list by own items may be worse even where the signals are strong.
         if year.sums[vote.name].values[0] <= 0:
-            run.decide(Clause("branch.vote"))
+            run.decide(Branch.vote())
             return score_release(self, domain, popularity)
         if regression is None:
             return linear_release(self, domain, linear, popularity)
@@ -361,6 +362,6 @@ def _taste(domain: Domain, prior: ItemPrior | None = None) -> float:
     return TASTE_WITH_FEATURES if features else TASTE
 
 
-def _reason(name: str, signal: float, least: float) -> Clause:
+def _reason(name: str, signal: float, least: float) -> Fact:
     """Say why a branch is taken, with the released signal."""
-    return Clause(f"branch.{name}", {"signal": float(f"{min(signal, 1e9):.3g}"), "least": least})
+    return Branch[name](signal=float(f"{min(signal, 1e9):.3g}"), least=least)

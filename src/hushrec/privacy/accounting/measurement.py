@@ -16,7 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Never, Self
 
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Assumes, Convergence
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import (
@@ -118,14 +119,14 @@ class Measurement:
         return math.sqrt(2) * self.noise if self.norm == "l1" else self.noise
 
     @property
-    def condition(self) -> Clause | None:
+    def condition(self) -> Fact | None:
         """The condition under which its price holds; None without any."""
-        return Clause("convergence.chain") if self.norm == "loss" else None
+        return Convergence.chain() if self.norm == "loss" else None
 
     @property
-    def assumes(self) -> tuple[Clause, ...]:
+    def assumes(self) -> tuple[Fact, ...]:
         """What a statement says that the price assumes."""
-        return (Clause("assumes.converged"), Clause("assumes.floating")) if self.norm == "loss" else ()
+        return (Assumes.converged(), Assumes.floating()) if self.norm == "loss" else ()
 
     def spent(self) -> Spent:
         """The price, rounded up; nothing for what is public."""

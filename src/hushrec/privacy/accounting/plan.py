@@ -11,11 +11,12 @@ from string import digits
 from typing import Any
 
 from hushrec import text
-from hushrec.documents import html, terminal, words
+from hushrec.documents import html, sentences, terminal
 from hushrec.documents.document import Block, Document, Paragraph, Section
-from hushrec.documents.measured import Measured, Odds, Promised, promised_table, table_of
-from hushrec.documents.promise import Guarantee, times
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.measured import Measured, Promised
+from hushrec.documents.odds import Odds
+from hushrec.documents.sentences import Author, Guarantee, measured_table, promised_table, times
 from hushrec.errors import BudgetError, WeakBudget
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import (
@@ -61,10 +62,10 @@ class Plan:
     budget: Budget
     measurements: tuple[Measurement, ...]
     personal_epsilon: Mapping[str, float] = field(default_factory=dict)
-    uncovered: Clause | None = None
+    uncovered: Fact | None = None
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
-    beforehand: tuple[Clause, ...] = ()
+    beforehand: tuple[Fact, ...] = ()
     beforehand_digest: str = ""
     year: Year | None = None
 
@@ -136,12 +137,12 @@ class Plan:
         return classes(self.noisy, self.budget.delta, self.personal_epsilon)
 
     @property
-    def claim(self) -> Clause | None:
+    def claim(self) -> Fact | None:
         """The caveat of a plan whose measurements code outside hushrec declares."""
-        return Clause("author.foreign", {"names": ", ".join(self.foreign)}) if self.foreign else None
+        return Author.foreign(names=", ".join(self.foreign)) if self.foreign else None
 
     @property
-    def caveats(self) -> tuple[Clause, ...]:
+    def caveats(self) -> tuple[Fact, ...]:
         """The conditions under which the plan's ε holds."""
         conditions = dict.fromkeys(one.condition for one in self.noisy if one.condition)
         return tuple(filter(None, (self.uncovered, *conditions, self.claim)))
@@ -209,7 +210,7 @@ class Plan:
             "caveats": [caveat.to_json() for caveat in self.caveats],
             "needs": self.needs,
             "beforehand": [fact.to_json() for fact in self.beforehand],
-            "measurements": [line.to_json() for line in map(self._line, self.noisy)],
+            "measurements": [asdict(line) for line in map(self._line, self.noisy)],
             "reading": self.guarantee.odds.to_json(),
             "classes": [asdict(one) for one in self.classes],
             **(
@@ -226,38 +227,37 @@ class Plan:
             extra: what else is known before the fit, after the ε.
             first: what stands before it, such as the ε of all releases together.
         """
-        cautions = [
-            words.join([words.say(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
-            for caveat in self.caveats
-        ]
         guarantee = self.guarantee
         covered = guarantee.covered()
         # Without Gaussian noise, δ = 0 would give less noise at the same ε.
         pays_for_delta = self.budget.delta > 0 and self.spent.epsilon is not None
+        pure = "Nothing here adds Gaussian noise: δ = 0 gives this model less noise at the same ε."
         blocks: list[Block] = [
             *first,
-            *(Paragraph(line, "caution") for line in cautions),
-            Paragraph(words.say("plan.loss", model=self.model, loss=guarantee.loss()), "strong"),
+            *(Paragraph(sentences.caveat(one), "caution") for one in self.caveats),
+            Paragraph(f"{self.model}: {guarantee.loss()}", "strong"),
             *([Paragraph(covered)] if covered else []),
             *extra,
-            *([Paragraph(words.say("plan.pure"))] if pays_for_delta else []),
-            *(Paragraph(words.say("plan.beforehand", known=words.clause(one))) for one in self.beforehand),
+            *([Paragraph(pure)] if pays_for_delta else []),
+            *(Paragraph(f"Known beforehand: {one}.") for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
             guarantee.section(),
-            Section(words.say("plan.measured"), self._measured()),
+            Section("What will be measured", self._measured()),
         ]
         if self.classes:
             table = promised_table(self.classes)
-            blocks.append(Section(table.title, [table, Paragraph(words.say("personal.column"))]))
+            column = "This is promised if the ratings have a column personal_epsilon with each user's ε."
+            blocks.append(Section(table.title, [table, Paragraph(column)]))
         return Document("plan", "Plan", blocks, facts=self.facts)
 
     def _measured(self) -> list[Block]:
         """List the measurements of all branches, and say that one is made."""
-        blocks: list[Block] = [table_of([*map(self._line, self.noisy)], folded=True)]
+        blocks: list[Block] = [measured_table([*map(self._line, self.noisy)], folded=True)]
         if self.branches:
             either = ", or ".join(_listed(names) for names in self.branches.values())
             first = _listed([one.name for one in self.noisy if not one.branch])
-            blocks.append(Paragraph(words.say("plan.either", either=either, first=first)))
+            one = "one of these is measured, and the cost is that of the dearest"
+            blocks.append(Paragraph(f"Either {either}, decided after {first}: {one}."))
         return blocks
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from hushrec.documents.words import Clause
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import CAVEAT_KINDS
 from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost, price
@@ -65,7 +66,7 @@ class Charge:
     key: str
     model: str
     domain: str
-    caveats: tuple[Clause, ...] = ()
+    caveats: tuple[Fact, ...] = ()
     state: Standing = "charged"
     booked: tuple[Mapping[str, Any], ...] = ()
     sha256: str = ""
@@ -295,7 +296,7 @@ class History:
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                caveats = tuple(map(Clause.from_json, facts["caveats"]))
+                caveats = tuple(Fact.from_json(one, *CAVEAT_KINDS) for one in facts["caveats"])
                 texts = {name: facts.get(name, "") for name in ("sums", "date")}
                 year = Year.from_json(facts["year"]) if "year" in facts else None
                 self.charges[number] = Charge(number, *about, caveats, budget=budget, year=year, **texts)

@@ -14,7 +14,7 @@ from typing import Any
 
 from hushrec.documents import html
 from hushrec.documents.document import Document
-from hushrec.documents.words import Clause
+from hushrec.documents.sentences import Unprotected
 from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, SumsError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
@@ -383,8 +383,8 @@ class Ledger(Confined):
 
     def _caveats(self, entropy: Entropy) -> Caveats:
         if type(entropy) is not OperatingSystem:  # no other source can prove that it is secret
-            return (Clause("unprotected.seeded"),)
-        return () if self.name else (Clause("unprotected.not_kept"),)
+            return (Unprotected.seeded(),)
+        return () if self.name else (Unprotected.not_kept(),)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

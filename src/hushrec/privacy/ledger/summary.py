@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from hushrec.documents import words
+from hushrec.documents import sentences
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Section, Table
-from hushrec.documents.measured import Odds
-from hushrec.documents.promise import Guarantee
+from hushrec.documents.odds import Odds
+from hushrec.documents.sentences import Guarantee
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import epsilon_of, largest_cost
@@ -19,7 +19,7 @@ from hushrec.privacy.ledger.caveats import has
 from hushrec.privacy.ledger.history import State
 from hushrec.text import above, below, escaped, left, ranges
 
-_HEADS = "release", "model", "state", "measurements", "alone", "holds"
+_HEADS = "release", "model", "state", "measurements", "ε alone", "with the sums of"
 
 
 def line(name: str, state: State) -> str:
@@ -37,27 +37,39 @@ def document(name: str, state: State) -> Document:
     all_of_them = Guarantee(total.unit, total.adjacency, odds, files=state.max_releases)
     loss, charged = all_of_them.loss(), len(state.charges)
     more, proposed = state.releases_left, state.proposed
-    lines = [words.say("ledger.charged", n=charged, most=state.max_releases), all_of_them.grade()]
+    were = "release was" if charged == 1 else "releases were"
+    lines = [f"{charged:,} {were} charged, of at most {state.max_releases:,}.", all_of_them.grade()]
     with suppress(BudgetError):  # what is left is too little for one
         shares = [split_budget(total, more, state.spent, first=first) for first in (False, True)]
         half = state.spent + largest_cost(shares[1])
         shares.append(split_budget(total, more - 1, half) if more > 1 else shares[0])
-        figures = dict(zip(("each", "half", "later"), (below(one.epsilon) for one in shares), strict=True))
-        lines.append(words.say("ledger.share", n=more, **figures))
+        lines.append(_shares(more, *(below(one.epsilon) for one in shares)))
     if any(has("author", charge.caveats) for charge in state.charges):
-        lines.append(words.say("ledger.claimed"))
+        lines.append("The total rests on an author's claim (see the releases).")
     if proposed:
-        figures = {"by": proposed["proposed_by"], "epsilon": above(proposed["total"]["epsilon"], 15)}
-        lines.append(words.say("ledger.proposed", n=proposed["max_releases"], **figures))
-    headline = words.say("ledger.total", ledger=_name(name), loss=loss, left=remaining)
+        epsilon, most = above(proposed["total"]["epsilon"], 15), f"{proposed['max_releases']:,}"
+        lines.append(
+            f"Proposed by {proposed['proposed_by']}: ε = {epsilon} and {most} releases. Another raiser "
+            f"confirms it: hushrec ledger extend LEDGER --confirm --epsilon {epsilon} --max-releases {most}"
+        )
+    headline = f"Ledger {_name(name)}: {loss}, over all releases together; ε = {remaining} is left."
     blocks: list[Block] = [Paragraph(headline, "strong"), *map(Paragraph, lines)]
     if state.declared:
-        blocks.append(Facts([(words.say(f"charged.{role}"), text) for role, text in state.declared.items()]))
+        blocks.append(Facts([*state.declared.items()]))
     if rows := [_row(release) for release in releases(state)]:
-        heads = [words.say(f"ledger.{head}") for head in _HEADS]
-        title = words.say("ledger.releases")
-        blocks.append(Section(title, [Table(title, heads, rows, left=3)], folded=True))
-    return Document("ledger", words.say("ledger.title", ledger=_name(name)), blocks, facts=facts(state))
+        blocks.append(Section("Releases", [Table("Releases", _HEADS, rows, left=3)], folded=True))
+    return Document("ledger", f"Ledger {_name(name)}", blocks, facts=facts(state))
+
+
+def _shares(n: int, each: str, half: str, later: str) -> str:
+    """Say what a fit takes that leaves the choice to the ledger, of which ``n`` are left."""
+    if n == 1:
+        return "hushrec fit --epsilon auto takes all that is left."
+    return (
+        f"hushrec fit --epsilon auto takes an equal share: ε = {each} for each of {n:,} more releases. The "
+        "first of a model that takes over sums gets half of what is left, "
+        f"ε = {half}, and each later one ε = {later}."
+    )
 
 
 def facts(state: State) -> dict[str, Any]:
@@ -91,7 +103,7 @@ def releases(state: State) -> Iterator[dict[str, Any]]:
 
 
 def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
-    kinds = ", ".join(words.say(f"caveat.{one['name'].partition('.')[0]}") for one in release["caveats"])
+    kinds = ", ".join(sentences.CAVEATS[one["name"].partition(".")[0]] for one in release["caveats"])
     state = f"{release['state']} ({kinds})" if kinds else release["state"]
     return (
         str(release["release_index"]),
@@ -104,4 +116,4 @@ def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _name(name: str) -> str:
-    return escaped(name) or words.say("ledger.memory")
+    return escaped(name) or "in memory"

@@ -17,8 +17,7 @@ from numpy.random import Generator, default_rng  # noqa: TID251  (a public model
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents import words
-from hushrec.documents.words import Clause
+from hushrec.documents import sentences
 from hushrec.errors import ReleaseError
 from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
@@ -229,16 +228,18 @@ class SyntheticPeople:
             columns["rating"] = np.concatenate([block.values for block in blocks])
         return columns
 
-    def sayings(self) -> tuple[str, ...]:
+    def sayings(self) -> list[str]:
         """Say what the rows are, what they are good for and what not."""
-        return tuple(words.clause(clause) for clause in self._clauses())
+        of = self.release.feedback if self.release.kind != "item scores" else "popularity"
+        protected = not self.release.statement.unprotected
+        return sentences.synthetic_people(of, self.release.dimensions, self.lengths.mean, protected=protected)
 
     def facts(self) -> dict[str, Any]:
         """Everything about the rows, as JSON values: what they are, and the release with its statement."""
         return {
             "format": FORMAT,
             "kind": "synthetic people",
-            "says": list(self.sayings()),
+            "says": self.sayings(),
             "n_users": self.n_users,
             "seed": self.seed,
             "mean_items": round(self.lengths.mean, 2),
@@ -248,19 +249,6 @@ class SyntheticPeople:
             "sha256": hashlib.sha256(self.release.to_bytes()).hexdigest(),
             "statement": self.release.statement.to_json(),
         }
-
-    def _clauses(self) -> Iterator[Clause]:
-        yield Clause("synthetic.nobody")
-        yield Clause("synthetic.unprotected" if self.release.statement.unprotected else "synthetic.guarantee")
-        yield Clause("synthetic.equal")
-        if self.release.kind == "item scores":
-            yield Clause("synthetic.counts")
-        elif self.release.feedback == "ratings":
-            yield Clause("synthetic.ratings", {"n": self.release.dimensions})
-        else:
-            yield Clause("synthetic.pairs", {"n": self.release.dimensions})
-        yield Clause("synthetic.assumed", {"mean": round(self.lengths.mean, 1)})
-        yield Clause("synthetic.use")
 
 
 def _drawer(release: Release, mean_items: float | None) -> tuple[_Drawer, Lengths]:
