@@ -91,8 +91,7 @@ oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and aut
 test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools and PyTorch
 	@$(ONE) RECTOOLS=$(CURDIR)/.venv-rectools/bin/python .venv-elsewhere/bin/python -m pytest tests/elsewhere
 
-bench: $(VENV)/.lab-bench $(VENV)/.page  ## speed beside others, each pair in one run: one table of rows, exponents and marks
-	@tests/packages.sh chromium=chromium
+bench: $(VENV)/.lab-bench  ## speed beside others, each pair in one run: one table of rows and marks
 	@$(BIN)/python -m lab bench bench bench
 
 bench-ratios: $(VENV)/.dev $(VENV)/.lab  ## the four kernels beside peers, for half a minute: fails if one became slow

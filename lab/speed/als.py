@@ -16,7 +16,6 @@ ratings included.
 import argparse
 import os
 import warnings
-from time import perf_counter, process_time
 
 THREADS = argparse.ArgumentParser(add_help=False)
 THREADS.add_argument("--threads", type=int, default=2)
@@ -25,7 +24,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import forget_peak, report, resident  # noqa: E402
+from rows import forget_peak, report, resident, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402
@@ -42,28 +41,13 @@ MARKS = {"lenskit": "≥ 3 ×", "implicit, CG": "≥ 1 ×"}
 REG = 0.05
 
 
-def seconds(work):
-    start = perf_counter()
-    result = work()
-    return perf_counter() - start, result
-
-
-def timed(work):
-    """Seconds by the clock, and of the CPU."""
-    start, worked = perf_counter(), process_time()
-    work()
-    return perf_counter() - start, process_time() - worked
-
-
 class Hushrec:
     """Both sides of the ratings, and factors that an epoch improves."""
 
     def __init__(self, indptr, items, values, item_factors):
         n_items, rank = item_factors.shape
         self.users = indptr, items, values
-        self.transposing, (starts, raters, order) = seconds(
-            lambda: transpose(indptr, items, n_items, threads=threads)
-        )
+        starts, raters, order = transpose(indptr, items, n_items, threads=threads)
         self.items = starts, raters, values[order]
         self.p, self.q = np.empty((len(indptr) - 1, rank), np.float32), item_factors.copy()
 
@@ -193,8 +177,7 @@ def main():
     rounds = parser.parse_args().rounds
     warnings.filterwarnings("ignore")
     one = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 1), np.float32)
-    compiling = seconds(lambda: solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32)))[0]
-    print(f"compiled, or loaded from the cache, in {compiling:.1f} s")
+    solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32))  # compiles
     for name, size in SIZES.items():
         ratings = netflix_like(*size, seed=0)
         alone(name, ratings, RANK, rounds)

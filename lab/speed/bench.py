@@ -1,4 +1,4 @@
-"""Runs benchmarks one after the other, and prints their rows, exponents and marks.
+"""Runs benchmarks one after the other, and prints their rows and marks.
 
     python -m lab bench bench [SUITE ...] [--only SCRIPT ...] [--keep]
 
@@ -20,7 +20,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
 from rows import COLUMNS, FILE, Row, read, shown
 
 from lab.experiments.tables import placed
@@ -28,17 +27,8 @@ from lab.experiments.tables import placed
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = (ROOT / f"lab/speed/speed.{ending}" for ending in ("csv", "md"))
 SUITES = {
-    "bench": (
-        "covariance.py",
-        "noise.py",
-        "sgd.py alone peers",
-        "als.py",
-        "prediction.py",
-        "slowed_browser.py",
-        "recommend_all.py",
-        "private_mf.py",
-    ),
-    "scale": ("covariance.py --full", "sgd.py large", "netflix_scale.py"),
+    "bench": ("noise.py", "sgd.py alone peers", "als.py"),
+    "scale": ("sgd.py large", "netflix_scale.py"),
     "spark": ("spark.py",),
 }
 LIBRARIES = "numpy", "numba", "scipy", "opendp", "implicit", "lenskit", "libmf", "cornac", "pyspark"
@@ -67,35 +57,6 @@ def facts() -> dict[str, str]:
         "versions": ", ".join(found),
         "load": f"{os.getloadavg()[0]:.1f}",
     }
-
-
-def exponents(rows: list[Row]) -> list[tuple[str, str, float, float | None]]:
-    """x of seconds ~ amount^x for works at three sizes or more: kind, work, ours, the peer's if known."""
-    found = []
-    for (kind, work, peer), same in grouped(rows).items():
-        sized = [row for row in same if row.amount]
-        if len({row.amount for row in sized}) < 3:
-            continue
-        logs = np.log([row.amount for row in sized])
-        fits = []
-        for values in ([row.ours for row in sized], [row.theirs for row in sized]):
-            if not all(values):
-                fits.append(None)
-                continue
-            seconds = [
-                row.amount / value if row.is_rate else value for row, value in zip(sized, values, strict=True)
-            ]
-            fits.append(float(np.polyfit(logs, np.log(seconds), 1)[0]))
-        found.append((kind, f"{work}, {peer}" if peer else work, *fits))
-    return found
-
-
-def grouped(rows: list[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """Rows by kind, work and peer."""
-    found = defaultdict(list)
-    for row in rows:
-        found[row.kind, row.work, row.peer].append(row)
-    return found
 
 
 def kept() -> list[dict[str, str]]:
@@ -135,14 +96,6 @@ def table(rows: list[Row]) -> str:
     return text
 
 
-def growth(rows: list[Row]) -> str:
-    """The exponents of works at three sizes, as Markdown."""
-    text = "| kind | work | seconds grow as | the peer's |\n|---|---|---:|---:|\n"
-    for kind, work, ours, theirs in exponents(rows):
-        text += f"| {kind} | {work} | amount^{ours:.2f} | {f'amount^{theirs:.2f}' if theirs else ''} |\n"
-    return text
-
-
 def machines(lines: list[dict[str, str]]) -> str:
     """On what the rows were measured, and what else the machine did."""
     loads = defaultdict(list)
@@ -159,7 +112,7 @@ def written(text: str, lines: list[dict[str, str]]) -> str:
     """The page with its tables as the rows make them."""
     rows = [row_of(cells) for cells in lines]
     made = {kind: table([row for row in rows if row.kind == kind]) for kind in {row.kind for row in rows}}
-    made |= {"growth": growth(rows), "machines": machines(lines)}
+    made["machines"] = machines(lines)
     for name, part in made.items():
         text = placed(text, f"<!-- table: {name} -->", part)
     return text
@@ -194,8 +147,6 @@ def main():
     found, failed = ran(commands)
     rows = [row for row, _ in found]
     print(*rows, "", sep="\n")
-    for kind, work, ours, theirs in exponents(rows):
-        print(f"{kind}: {work}: seconds ~ amount^{ours:.2f}{f', peer {theirs:.2f}' if theirs else ''}")
     about = facts()
     print(f"\n{about['machine']}\n{about['versions']}")
     judged = [row for row in rows if row.met is not None]

@@ -1,15 +1,17 @@
 """Rows of the tables of speed: a work at a size, what hushrec takes, a peer in the same run, a mark to reach.
 
 Every benchmark calls ``report`` once a row. The row is printed as it comes; under ``bench.py`` it is also a
-line of JSON in the file that ``BENCH_ROWS`` names, from which lab/speed/speed.md is made. ``resident`` and
-``forget_peak`` are what scripts share that measure memory.
+line of JSON in the file that ``BENCH_ROWS`` names, from which lab/speed/speed.md is made. ``timed``,
+``resident`` and ``forget_peak`` are what scripts share that measure time and memory.
 """
 
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from time import perf_counter, process_time
 
 FILE = "BENCH_ROWS"
 """The environment variable that names the file."""
@@ -25,8 +27,7 @@ class Row:
         size: how much of it, in words.
         unit: of ``ours`` and ``theirs``. What ends in ``/s`` is better when larger, all else when smaller.
         ours: what hushrec takes; a median, if it was measured repeatedly.
-        amount: the size as a number; three of them give the exponent of seconds ~ amount^x. Of a rate, what
-            is counted per second.
+        amount: the size as a number. Of a rate, what is counted per second.
         peer: who does the same in the same process, one after the other.
         theirs: what the peer takes.
         mark: what is to be reached: ``≥ 10 ×`` is of the ratio, ``≤ 5 ms`` of ``ours``.
@@ -108,6 +109,13 @@ def report(kind: str, work: str, size: str, unit: str, ours: float, **more) -> R
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
     return row
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the clock, and of the CPU."""
+    start, worked = perf_counter(), process_time()
+    work()
+    return perf_counter() - start, process_time() - worked
 
 
 def resident(field: str) -> float:

@@ -23,13 +23,12 @@ import os
 import resource
 import warnings
 from contextlib import redirect_stdout
-from time import perf_counter, process_time
 
 THREADS = 2
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import report  # noqa: E402
+from rows import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.models.factorization.kernels.visits import descend, padded  # noqa: E402
@@ -74,12 +73,6 @@ def factors(n, rank, seed):
     return np.random.default_rng(seed).standard_normal((n, rank), np.float32) * np.float32(0.1 / rank**0.5)
 
 
-def seconds(work):
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
 class Hushrec:
     def __init__(self, ratings, rank):
         self.n_users = ratings.n_users
@@ -95,7 +88,7 @@ class Hushrec:
 
     def passes(self, count):
         """Seconds of a pass."""
-        return seconds(lambda: [self._pass() for _ in range(count)]) / count
+        return timed(lambda: [self._pass() for _ in range(count)])[0] / count
 
     def _pass(self):
         order = self.rng.permutation(self.n_users).astype(np.int32)
@@ -117,7 +110,7 @@ class Libmf:
     def fit(self, count):
         self.forget()
         self.model = self.library.MF(nr_iters=count, **self.settings)
-        return seconds(lambda: self.model.fit(self.triplets))
+        return timed(lambda: self.model.fit(self.triplets))[0]
 
     def passes(self, count):
         taken = [self.fit(n) for n in (2, 2 + count)]
@@ -146,7 +139,7 @@ class Cornac:
 
     def passes(self, count):
         settings = RATE, REG, self.mean, count, THREADS, True, False, False
-        return seconds(lambda: self.fit(*self.rows, *self.changed, *settings)) / count
+        return timed(lambda: self.fit(*self.rows, *self.changed, *settings))[0] / count
 
 
 def alone(rounds):
@@ -157,25 +150,13 @@ def alone(rounds):
             part = ratings.first(4 * WORK / rank)
             ours = Hushrec(part, rank)
             ours.passes(1)
-            taken, worked = [], []
-            for _ in range(rounds):
-                start = process_time()
-                taken.append(ours.passes(1))
-                worked.append(process_time() - start)
-            took, work = np.median(taken), np.median(worked)
+            took, work = np.median([timed(lambda o=ours: o.passes(1)) for _ in range(rounds)], axis=0)
             note = f"{work:.2f} CPU s a pass"
             if part.n < ratings.n:
                 note += f", of the first {part.n / 1e6:.1f}M"
             speed = part.n / took / 1e6
-            report(
-                KIND,
-                f"a pass, rank {rank}",
-                f"{name} ratings",
-                "M ratings/s",
-                speed,
-                amount=part.n,
-                note=note,
-            )
+            told = f"a pass, rank {rank}", f"{name} ratings", "M ratings/s"
+            report(KIND, *told, speed, amount=part.n, note=note)
 
 
 def beside_peers(rounds):
