@@ -25,9 +25,8 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from synthetic_people import synthetic, trained
 from top_n.peers import EASE, EASE_PENALTY, installed
-from top_n.protocol import AT_LEAST, likes
+from top_n.protocol import AT_LEAST, DATA, DELTA, interactions, likes, scores
 from top_n.stored import append
-from top_n_models import DATA, DELTA, RESULTS, interactions, scores
 
 import hushrec as hr
 from hushrec.testing import Seeded
@@ -44,7 +43,7 @@ from lab.attacks.membership import (
 )
 from lab.experiments.tables import placed
 
-ATTACKS = RESULTS.parents[1] / "attacks"
+ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
 ROWS, PAGE = ATTACKS / "membership.csv", ATTACKS / "membership.md"
 COLUMNS = "data", "attacked", "epsilon", "attacker", "victim", "auc", "caught"
 RANK = 50

@@ -23,15 +23,27 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from top_n import protocol
 from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
-from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
+from top_n.protocol import (
+    AT_LEAST,
+    DATA,
+    DELTA,
+    Fold,
+    People,
+    Texts,
+    interactions,
+    likes,
+    measured,
+    people,
+    scores,
+    texts,
+)
 from top_n.stored import append
-from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
 
 import hushrec as hr
 from hushrec.testing import Seeded
 from lab.experiments.tables import placed
 
-ROWS, PAGE = RESULTS.with_name("synthetic_people.csv"), RESULTS.with_name("synthetic_people.md")
+ROWS, PAGE = (Path(__file__).resolve().with_name(f"synthetic_people.{ending}") for ending in ("csv", "md"))
 COLUMNS = "data", "epsilon", "draw", "rows", "measured", "metric", "value"
 KEPT = 50
 """Likes that a person keeps before their row is randomized."""

@@ -34,9 +34,7 @@ def script(name):
 
 rows = script("rows")
 bench, ratios = script("bench"), script("ratios")
-synthetic, recommended, models = (
-    script(name) for name in ("synthetic_people", "recommended", "top_n_models")
-)
+synthetic, recommended = script("synthetic_people"), script("recommended")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -155,9 +153,7 @@ def test_randomized_rows_without_noise_are_trained_on_as_real_ones():
     assert synthetic.measured(noisy, fold)["nDCG@100"].mean() < best
 
 
-def test_pages_of_lists_and_of_every_set_are_made_of_their_rows():
-    text = models.PAGE.read_text("utf-8")
-    assert models.page(text) == text
+def test_the_page_of_every_set_is_made_of_its_rows():
     rows, text = recommended.stored(recommended.ROWS), recommended.PAGE.read_text("utf-8")
     assert recommended.page(rows, text) == text
 

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from lab.pages import choosing, paper
+from lab.pages import choosing
 from lab.tests.test_benchmarks import script
 
 membership, scoreboard = script("membership"), script("scoreboard")
@@ -24,13 +24,9 @@ def test_tables_and_figures_are_those_of_the_rows(board):
     assert board.page(rows.with_columns(rows[column] / 2), text) != text
 
 
-def test_the_paper_has_the_figures_of_the_stored_rows(monkeypatch):
-    text = paper.PAGE.read_text("utf-8")
-    assert paper.write(text) == text
-    stored = paper.read
-    monkeypatch.setattr(paper, "read", lambda name: stored(name).head(60))
-    with pytest.raises((TypeError, ZeroDivisionError)):
-        paper.write(text)
+def test_the_page_of_lists_is_made_of_its_rows():
+    text = scoreboard.LISTS_PAGE.read_text("utf-8")
+    assert scoreboard.lists_page(text) == text
 
 
 def test_figures_of_the_documentation_are_drawn_from_stored_rows(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 from top_n.entries import Entry, Made, nearest, spent, true
-from top_n.rating_factors import RatingsALS
+from top_n.noisy import RatingsALS
 
 import hushrec as hr
 from hushrec.data.split import holdout
