@@ -23,8 +23,8 @@ from hushrec.errors import ConfigError
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Curve, summary
 from lab.experiments.results import RUN
+from lab.experiments.runner import Bench, Work
 from lab.experiments.tables import placed
-from lab.experiments.work import Bench, Work
 
 GRIDS = Path(__file__).parent / "grids"
 Works = Callable[[Path | None], Mapping[str, Work[Any]]]

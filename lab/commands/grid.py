@@ -13,7 +13,6 @@ from hushrec.text import escaped
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.progress import Progress
 
 
 def grid(
@@ -48,7 +47,7 @@ def grid(
         described = Experiment(asked, table)
         missing = len(described.missing())
     failed = 0
-    with _progress() as progress:
+    with console.progress() as progress:
         total = len(described.cases)
         task = progress.add_task("runs", total=total, completed=total - missing)
         for done in described.run(workers):
@@ -72,14 +71,6 @@ def grid(
     if failed:
         screen.print("Run the same command to retry the failed runs.")
         raise typer.Exit(1)
-
-
-def _progress() -> "Progress":
-    """A bar of finished runs and remaining time. Runs are public; their errors are not shown."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console.err(), transient=True)
 
 
 def _print_values(rows: "pl.DataFrame") -> None:

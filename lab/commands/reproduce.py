@@ -12,7 +12,7 @@ from hushrec.errors import ConfigError
 from hushrec.text import escaped
 
 if TYPE_CHECKING:
-    from lab.experiments.work import Work
+    from lab.experiments.runner import Work
     from lab.reproduction import Reproduction
 
 

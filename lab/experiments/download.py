@@ -42,7 +42,6 @@ class DataSet:
         digest: ``sha256:…`` or ``md5:…`` of the archive.
         ratings: the archive member with the ratings.
         catalogue: the archive member with the publisher's list of items.
-        others: further members worth unpacking, such as published folds.
         scale: the rating scale.
         max_users: the published number of users, rounded up.
 
@@ -55,7 +54,6 @@ class DataSet:
     catalogue: str
     scale: tuple[float, float, float]
     max_users: int
-    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,6 @@ SETS = {
         "ml-100k/u.item",
         (1, 5, 1),
         1_000,
-        tuple(f"ml-100k/u{fold}.{part}" for fold in "12345ab" for part in ("base", "test")),
     ),
     "ml-1m": DataSet(
         (f"{_GROUPLENS}ml-1m.zip", f"{_MIRROR}ml-1m.zip"),
@@ -188,7 +185,7 @@ def _unpack(archive: Path, known: DataSet, folder: Path) -> None:
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as opened:
-            for member in (known.ratings, known.catalogue, *known.others):
+            for member in (known.ratings, known.catalogue):
                 with opened.open(member) as packed, (folder / _file(member)).open("wb") as file:
                     _copy(packed, file, _MAX_MEMBER)
     except (zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError) as error:

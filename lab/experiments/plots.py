@@ -48,7 +48,7 @@ def figure(
 
     Args:
         rows: of one grid.
-        named: curves by the label that stands beside their ends; at most six look different.
+        named: curves by the label of the legend; at most six look different.
         levels: names of references, or of curves of which the baseline without noise is meant.
         data: how the data set is called.
 
@@ -102,7 +102,6 @@ def _drawn(
     lines = list(summary(rows).iter_rows(named=True))
     with canvas(4.4, width=7.2) as (drawing, (axes,)):
         axes.set_xscale("log")
-        ends: list[tuple[str, float, float, dict[str, Any]]] = []  # label, where its line ends, how it looks
         own: dict[str, str] = {}  # name of a curve → its first colour
         for place, (label, curve) in enumerate(marked(rows, named).items()):
             colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
@@ -113,13 +112,12 @@ def _drawn(
             at, errors, low, high = ([p[f] for p in mine] for f in ("epsilon", metric, "low", "high"))
             look: dict[str, Any] = {"color": colour, "marker": mark, "markersize": 4.5, "linewidth": 1.5}
             axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
-            axes.plot(at, errors, **look)
-            ends.append((label, at[-1], errors[-1], look))
+            axes.plot(at, errors, label=escaped(label), **look)
             own.setdefault(curve.name, colour)
         ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
         axes.set_xticks(ticks, [above(e) for e in ticks])
         axes.minorticks_off()
-        right, models = axes.get_xlim()[1], {p["name"] for p in lines if p["analysis"]}
+        models = {p["name"] for p in lines if p["analysis"]}
         for name in levels:
             found = [p[metric] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
             if len(found) != 1:
@@ -128,10 +126,10 @@ def _drawn(
             look = REFERENCE | (
                 {"color": own[name], "linestyle": ":", "linewidth": 1.5} if name in own else {}
             )
-            axes.axhline(found[0], zorder=0, **look)
-            ends.append((f"{shown} {found[0]:.4f}", right, found[0], look))
-        axes.set_xlim(right=right)
-        _name(axes, ends)
+            axes.axhline(found[0], zorder=0, label=escaped(f"{shown} {found[0]:.4f}"), **look)
+        legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=9)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
         axes.set_xlabel("ε (logarithmic)")
         axes.set_ylabel("RMSE, stars" if metric == "rmse" else metric)
         caption(drawing, *filter(None, [data]), *conditions(rows, list(named.values()), levels))
@@ -145,28 +143,6 @@ def caption(drawing: "Figure", *facts: str) -> None:
     drawing.supxlabel(text, x=0.01, ha="left", fontsize=8, color=GREY, parse_math=False)
 
 
-def _name(axes: "Axes", ends: Sequence[tuple[str, float, float, dict[str, Any]]]) -> None:
-    """A legend right of the axes, every line in the order of its curve's end and joined to it."""
-    bottom, top = axes.get_ylim()
-    heights = _spread([(level - bottom) / (top - bottom) for _, _, level, _ in ends])
-    for (label, at, level, look), height in zip(ends, heights, strict=True):
-        join = {"arrowstyle": "-", "color": look["color"], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-        axes.annotate(
-            "",
-            (at, min(max(level, bottom), top)),
-            (1.06, height),
-            textcoords="axes fraction",
-            arrowprops=join,
-            annotation_clip=False,
-        )
-        axes.plot(
-            [1.06, 1.09, 1.12], [height] * 3, transform=axes.transAxes, clip_on=False, markevery=[1], **look
-        )
-        axes.text(
-            1.14, height, escaped(label), parse_math=False, transform=axes.transAxes, va="center", fontsize=9
-        )
-
-
 def _apart(ticks: Sequence[float]) -> list[float]:
     """So many of the ticks that their numbers do not touch on a logarithmic axis."""
     kept: list[float] = []
@@ -175,19 +151,6 @@ def _apart(ticks: Sequence[float]) -> list[float]:
         if not kept or math.log(tick / kept[-1]) >= room:
             kept.append(tick)
     return kept
-
-
-def _spread(wanted: Sequence[float]) -> list[float]:
-    """Heights as near to those wanted as lets a line of text stand at each, from 0 to 1 if they fit."""
-    gap, rising = 0.065, sorted(range(len(wanted)), key=wanted.__getitem__)
-    heights, floor = [0.0] * len(wanted), -math.inf
-    for place in rising:
-        heights[place] = floor = max(min(max(wanted[place], 0.0), 1.0), floor + gap)
-    ceiling = 1.0
-    for place in reversed(rising):
-        heights[place] = min(heights[place], ceiling)
-        ceiling = heights[place] - gap
-    return heights
 
 
 def errorbars(axes: "Axes", points: Sequence[tuple[float, float, float]], colour: str, label: str) -> None:

@@ -1,10 +1,12 @@
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from hushrec import models
 from hushrec.curator.fit import baseline
 from hushrec.data.people import People
 from hushrec.data.split import held_out_people, holdout
@@ -16,8 +18,7 @@ from hushrec.models.lists.popularity import Popularity
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from lab import published
-from lab.experiments.case import Case
-from lab.experiments.measure import Bench
+from lab.experiments.measure import Bench, Case
 from lab.experiments.source import Data, Parts, Split
 from lab.mcsherry_mironov.published import McSherryEffects
 
@@ -108,3 +109,40 @@ def test_people_who_are_held_out_fold_in_and_novelty_counts_the_training_users()
     assert set(reference) == {*RANKED, "predict_seconds"}
     assert noisy["true_epsilon"] == pytest.approx(1)
     assert noisy["ndcg@5"] != exact["ndcg@5"]
+
+
+# -- what identifies a run ----------------------------------------------------------------------------------
+
+SOURCE = {"data": "a", "domain": "b", "splits": "c"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"split": 1},
+        {"seed": 1},
+        {"fold_in": True},
+        {"config": McSherryEffects(noise="laplace")},
+        {"config": GlobalEffects()},
+        {"budget": None},
+        {"budget": BUDGET.model_copy(update={"epsilon": 2.0})},
+        {"budget": BUDGET.model_copy(update={"adjacency": "replace"})},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_whatever_changes_a_result_changes_the_key(changed):
+    assert dataclasses.replace(MODEL, **changed).key(SOURCE) != MODEL.key(SOURCE)
+
+
+def test_a_model_outside_is_known_by_its_module_and_by_its_text(tmp_path, monkeypatch):
+    file = tmp_path / "outside_case.py"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    text = "import hushrec as hr\nclass CovarianceSVD(hr.CovarianceSVD): ..."
+    keys = set()
+    for written in (text, f"{text}\nLIMIT = 3"):
+        file.write_text(written)
+        case = dataclasses.replace(MODEL, config=models.class_of("outside_case:CovarianceSVD")(rank=3))
+        assert case.coordinates()["model"] == "outside_case:CovarianceSVD"
+        keys.add(case.key(SOURCE))
+    assert len(keys | {MODEL.key(SOURCE)}) == 3
