@@ -100,14 +100,7 @@ def _others() -> Iterator[dict[str, Any]]:
     for epsilon in CAPPED:
         yield {**response, "analysis": "corrected", "epsilon": epsilon, "max_per_user": CAP}
     yield from ({"release": "central", "epsilon": epsilon} for epsilon in CENTRAL)
-    for keep, group in itertools.product(PAPER, (0.0, 0.5, 0.9)):
-        if keep != group:
-            yield alter_ego(keep, group)
-    for slot, group in itertools.product((9.0, 10.0, 11.4, 13.9), (0.0, 0.5, 0.9)):
-        yield alter_ego(kept_at(slot, group), group, slot=slot)
-    for p in (0.8, 0.9):
-        yield from (alter_ego(p, p, share=share) for share in (0.01, 0.5))
-        yield from (alter_ego(p, p, distance=distance) for distance in ("cosine", "pearson", "d2p"))
+    yield from (alter_ego(kept_at(slot), 0.0, slot=slot) for slot in (9.0, 10.0, 11.4, 13.9))
 
 
 def alter_ego(keep: float, group: float, **others: Any) -> dict[str, Any]:
@@ -116,9 +109,9 @@ def alter_ego(keep: float, group: float, **others: Any) -> dict[str, Any]:
     return {"release": "distance-based", "keep": keep, "group": group, **usual, **others}
 
 
-def kept_at(slot: float, group: float) -> float:
-    """The p* at which a slot among SIDE items loses ε = ``slot``; more where (1 − p*) p is above p*."""
-    odds = (math.exp(slot) - 1) * (1 - group) / SIDE
+def kept_at(slot: float) -> float:
+    """The p* at which a slot among SIDE items, without groups, loses ε = ``slot``."""
+    odds = (math.exp(slot) - 1) / SIDE
     return odds / (1 + odds)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lab.du_leighton_patel import attack, likelihood, randomizing, reproduction
+from lab.du_leighton_patel import attack, randomizing, reproduction
 
 HIDDEN = 500
 """Ratings whose errors a loss sums: not 1,000, so that a loss of 1,000 users is not what was summed."""
@@ -80,7 +80,6 @@ def folder(tmp_path_factory):
     releases().write_parquet(folder / "du-releases.parquet")
     found = {"attacker": "Scoreboard-RH", "epsilon": "12", "first": 900.0, "named": 800.0, "misnamed": 7.0}
     listed(attack.work(Path("nowhere")), found).write_parquet(folder / "du-linkage.parquet")
-    listed(likelihood.work(), {"true": 1.5, "proven": 1.25}).write_parquet(folder / "du-likelihood.parquet")
     reproduction.page(folder, folder / "pages")
     return folder
 
@@ -97,7 +96,6 @@ def test_page_figures_and_csv_from_finished_runs(folder, page):
     assert "{{" not in page
     assert not re.search(r"\bnan\b", page)
     assert "| raw | Scoreboard-RH | 12 | 900.0 | 800.0 | 7.0 |\n" in page
-    assert "| published | 2 | 1.5000 | 1.2500 |\n" in page
 
 
 def losses(folder, seeds, **values):
