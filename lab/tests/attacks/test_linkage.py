@@ -76,21 +76,6 @@ def test_responses_that_leave_empty_cells_alone_are_noticed(truth, responded):
     assert result.first > 0.2
 
 
-def test_the_less_noise_the_more_are_found(truth, responded):
-    raw, found = linkage(truth, truth, np.arange(N), channel=RAW), []
-    for epsilon in (1, 3, 5, 12):
-        released, rows, exponent = responded(truth, epsilon)
-        result = linkage(released, truth, rows, channel=response_channel(LEVELS, exponent))
-        found.append(result.first)
-        if epsilon == 3:
-            paper, better = result.attacks
-            assert better.first > paper.first + 0.1  # knowing the mechanism helps
-        if epsilon > 1:
-            assert not at_chance(result, math.exp(2 * 8 * 0.01))
-    assert all(np.diff(found) > 0)
-    assert found[-1] == pytest.approx(raw.first, abs=0.01)
-
-
 def test_replaced_items_hide_few(truth, grid_of, published):
     rng, grid = np.random.default_rng(2), grid_of(truth)
     users, items = np.nonzero(grid)
@@ -109,9 +94,6 @@ def test_replaced_items_hide_few(truth, grid_of, published):
     assert linkage(released, truth, rows, channel=channel).named > 0.8
 
 
-# Targets and facts
-
-
 def test_facts_are_ratings_and_wrong_ones_of_items_that_were_not_rated(truth, grid_of):
     people, items, steps = module._facts(truth, 1000, 8, 2, seed=4)
     assert len(set(people)) == 1000
@@ -121,17 +103,3 @@ def test_facts_are_ratings_and_wrong_ones_of_items_that_were_not_rated(truth, gr
     assert (held[:, 6:] == 0).all()
     assert all(len(set(row)) == 8 for row in items)
     assert set(steps[:, 6:].ravel()) == set(range(LEVELS))
-
-
-def test_who_is_absent_is_not_found(truth, grid_of, published):
-    grid = grid_of(truth)
-    grid[::2] = 0
-    released, rows = published(grid, truth.domain)
-    assert (rows[::2] == -1).all()
-    result = linkage(released, truth, rows, channel=RAW)
-    people, *_ = module._facts(truth, 1000, 8, 2, seed=0)
-    present = (rows[people] >= 0).mean()
-    assert result.rows == N // 2
-    assert present - 0.05 < result.first <= present
-    gone = linkage(released, truth, np.full(N, -1), channel=RAW)
-    assert (gone.first, gone.named) == (0, 0)
