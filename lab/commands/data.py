@@ -14,15 +14,14 @@ app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fet
 @app.command("list")
 def list_() -> None:
     """List the data sets that can be fetched."""
-    from lab.experiments.download import SETS
+    from lab.experiments.datasets import FETCHED, SETS
 
     listed = console.table("name", "scale", "users", "from", left=2)
     listed.columns[3].justify = "left"
-    for name, known in SETS.items():
-        lo, hi, step = known.scale
-        listed.add_row(
-            name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", urlsplit(known.urls[0]).netloc
-        )
+    for name, archive in FETCHED.items():
+        lo, hi, step = SETS[name].frame["scale"]
+        users = f"≤ {SETS[name].frame['max_users']:,}"
+        listed.add_row(name, f"{lo:g} to {hi:g} by {step:g}", users, urlsplit(archive.urls[0]).netloc)
     console.out().print(listed)
 
 
@@ -37,16 +36,15 @@ def get(
     ] = None,
 ) -> None:
     """Fetch a data set, verify its checksum, and unpack it."""
-    from lab.experiments.download import SETS, get
+    from lab.experiments.datasets import SETS, get
 
     with console.working(f"fetching {name}"):
-        fetched = get(name, directory, source)
-    lo, hi, step = SETS[name].scale
-    screen = console.out()
-    screen.print(f"Ratings:   {fetched.ratings}", soft_wrap=True)
-    screen.print(f"Catalogue: {fetched.catalogue}", soft_wrap=True)
-    screen.print(
-        f"Next: hushrec domain --items {fetched.catalogue} --scale {lo:g} {hi:g} {step:g} "
-        f"--max-users {SETS[name].max_users} -o domain.json",
-        soft_wrap=True,
-    )
+        ratings, catalogue = get(name, directory, source)
+    lo, hi, step = SETS[name].frame["scale"]
+    for line in (
+        f"Ratings:   {ratings}",
+        f"Catalogue: {catalogue}",
+        f"Next: hushrec domain --items {catalogue} --scale {lo:g} {hi:g} {step:g} "
+        f"--max-users {SETS[name].frame['max_users']} -o domain.json",
+    ):
+        console.out().print(line, soft_wrap=True)

@@ -170,7 +170,7 @@ def block(folder: Path | None, name: str) -> hr.People:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
         frame = hr.Domain(made.domain.items, scale=made.domain.scale, max_per_user=SIDE, max_users=SIDE)
         return replace(made, domain=frame)
-    table, scale = datasets.table(FILES[name], folder), datasets.NAMED[FILES[name]].frame["scale"]
+    table, scale = datasets.table(FILES[name], folder), datasets.SETS[FILES[name]].frame["scale"]
     for side in ("item", "user"):
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))

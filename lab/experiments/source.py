@@ -92,7 +92,7 @@ class Data(Frozen):
     """Where the ratings, or interactions, come from.
 
     Args:
-        name: a public data set, one of ``lab.experiments.datasets.NAMED``. Its items, scale and number of
+        name: a public data set, one of ``lab.experiments.datasets.SETS``. Its items, scale and number of
             users are known; a table of the domain adds to them, or replaces them.
         ratings: or a file that ``hushrec.load`` reads, of what the domain declares; relative to the grid's
             folder.
@@ -121,10 +121,10 @@ class Data(Frozen):
         if not isinstance(given, dict) or "name" not in given:
             return given
         name, domain = given["name"], given.get("domain", {})
-        if name not in datasets.NAMED:
-            raise ValueError(f"there is no data set {name!r}; there are {', '.join(datasets.NAMED)}")
+        if name not in datasets.SETS:
+            raise ValueError(f"there is no data set {name!r}; there are {', '.join(datasets.SETS)}")
         if isinstance(domain, dict):
-            given = {**given, "domain": {**datasets.NAMED[name].frame, **domain}}
+            given = {**given, "domain": {**datasets.SETS[name].frame, **domain}}
         return given if info.context is None else {"folder": info.context.data, **given}
 
     @model_validator(mode="after")

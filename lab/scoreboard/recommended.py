@@ -80,7 +80,7 @@ def read(name: str, folder: Path | None) -> pl.DataFrame:
 
 def domain(name: str, folder: Path | None, *, listed: bool, described: bool, declared: bool) -> hr.Domain:
     """The publisher's range of ids, or the items of the file; no cap."""
-    table, known = read(name, folder), dict(datasets.NAMED[name].frame)
+    table, known = read(name, folder), dict(datasets.SETS[name].frame)
     if ends := known.pop("items", None):
         items = [str(item) for item in range(ends[0], ends[1] + 1)]
     else:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from lab import reproduction
 from lab.__main__ import app
 from lab.commands import bench
-from lab.experiments.download import SETS
+from lab.experiments.datasets import FETCHED
 from lab.reproduction import Reproduction, Trial, Trials
 
 
@@ -55,7 +55,7 @@ def test_all_benchmarks_are_listed_and_get_their_own_options(monkeypatch):
 
 
 def test_data_sets_are_listed_and_what_is_not_the_published_archive_is_refused():
-    assert all(name in lab("data list").stdout for name in SETS)
+    assert all(name in lab("data list").stdout for name in FETCHED)
     Path("train.csv").write_text("user_id,item_id,rating\n")
     assert "not the published archive" in refused("data get ml-1m --from train.csv --to sets")
     assert "data set 'nosuch' is unknown" in refused("data get nosuch --to sets")

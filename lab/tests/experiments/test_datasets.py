@@ -1,9 +1,8 @@
+"""Data sets are found where they lie, and fetched only as they were published."""
+
 import hashlib
 import io
-import threading
 import zipfile
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import polars as pl
 import pytest
@@ -11,90 +10,52 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.errors import ConfigError
-from lab.experiments import datasets, download
-from lab.experiments.download import SETS, DataSet, DownloadError, get
+from lab.experiments import datasets
+from lab.experiments.datasets import Archive, get
 
 MEMBERS = {
-    "toy/ratings.dat": b"1::10::5::978300760\n2::20::3::978300761\n",
+    "toy/../../ratings.dat": b"1::10::5::978300760\n2::20::3::978300761\n",
     "toy/movies.dat": b"10::Mis\xe9rables, Les::Drama\n20::Heat::Action\n",
-    "toy/README": b"terms",
+    "../evil": b"x",
 }
-
-
 FILE = io.BytesIO()
-with zipfile.ZipFile(FILE, "w", zipfile.ZIP_DEFLATED) as archive:
+with zipfile.ZipFile(FILE, "w") as archive:
     for name, content in MEMBERS.items():
         archive.writestr(name, content)
-ARCHIVE = FILE.getvalue()
+PACKED = FILE.getvalue()
 
 
 @pytest.fixture
-def toy(monkeypatch):
-    """Registers a set at these addresses under the name «toy»."""
-    digest = f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}"
-    known = digest, "toy/ratings.dat", "toy/movies.dat", (1, 5, 1), 100
-    return lambda urls: monkeypatch.setitem(SETS, "toy", DataSet(tuple(urls), *known))
+def served(tmp_path, monkeypatch):
+    """Registers a set under the name toy, of which a server has these bytes."""
+
+    def served(content=PACKED):
+        known = f"sha256:{hashlib.sha256(PACKED).hexdigest()}", "toy/../../ratings.dat", "toy/movies.dat"
+        monkeypatch.setitem(datasets.FETCHED, "toy", Archive(("https://here/toy.zip",), *known))
+        monkeypatch.setattr(datasets, "urlopen", lambda url, timeout: io.BytesIO(content))
+        return tmp_path / "home"
+
+    return served
 
 
-@pytest.fixture
-def server(tmp_path):
-    """Serves a folder on this machine; gives the folder and its address."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    thread = threading.Thread(target=httpd.serve_forever, args=(0.02,))
-    thread.start()
-    yield folder, f"http://127.0.0.1:{httpd.server_port}"
-    httpd.shutdown()
-    thread.join()
-    httpd.server_close()
+def test_fetched_files_load_and_lie_under_their_last_names(served):
+    """Members that climb out are not looked at."""
+    home = served()
+    ratings, catalogue = get("toy", home)
+    domain = Domain.from_catalogue(catalogue, scale=(1, 5, 1), max_users=100)
+    rows = pl.DataFrame(load(ratings, domain).table()).rows()
+    assert rows == [("1", "10", 5.0, 978300760), ("2", "20", 3.0, 978300761)]
+    found = {path.relative_to(home.parent).as_posix() for path in home.parent.rglob("*") if path.is_file()}
+    assert found == {"home/toy/ratings.dat", "home/toy/movies.dat"}
 
 
-def left_over(home):
-    return [path.name for path in home.iterdir() if path.name != "toy"]
-
-
-def test_fetched_files_load(tmp_path, server, toy):
-    folder, address = server
-    (folder / "toy.zip").write_bytes(ARCHIVE)
-    toy([f"{address}/toy.zip"])
-    fetched = get("toy", tmp_path / "home")
-    domain = Domain.from_catalogue(fetched.catalogue, scale=(1, 5, 1), max_users=100)
-    assert pl.DataFrame(load(fetched.ratings, domain).table()).rows() == [
-        ("1", "10", 5.0, 978300760),
-        ("2", "20", 3.0, 978300761),
-    ]
-    assert left_over(tmp_path / "home") == []
-
-
-def test_a_planted_archive_is_refused(tmp_path, server, toy):
-    folder, address = server
-    (folder / "toy.zip").write_bytes(ARCHIVE[:-1] + b"x")
-    toy([f"{address}/toy.zip"])
-    with pytest.raises(DownloadError, match="not the published archive: its sha256 is"):
-        get("toy", tmp_path / "home")
-    with pytest.raises(DownloadError, match="not the published archive"):
-        get("toy", tmp_path / "home", source=folder / "toy.zip")
-    assert left_over(tmp_path / "home") == []
-    assert not (tmp_path / "home" / "toy").exists()
-
-
-def test_what_is_too_large_is_refused(tmp_path, server, toy, monkeypatch):
-    folder, address = server
-    (folder / "toy.zip").write_bytes(ARCHIVE)
-    toy([f"{address}/toy.zip"])
-    monkeypatch.setattr(download, "_MAX_MEMBER", 20)
-    with pytest.raises(DownloadError, match="over 20 bytes"):
-        get("toy", tmp_path / "home")
-    monkeypatch.setattr(download, "_MAX_ARCHIVE", 50)
-    with pytest.raises(DownloadError, match="over 50 bytes"):
-        get("toy", tmp_path / "home")
-    assert not (tmp_path / "home" / "toy").exists()
+def test_a_planted_archive_is_refused(served, tmp_path):
+    home = served(PACKED[:-1] + b"x")
+    (tmp_path / "toy.zip").write_bytes(PACKED[:-1] + b"x")
+    for source in (None, tmp_path / "toy.zip"):
+        with pytest.raises(ConfigError, match="not the published archive: its sha256 is"):
+            get("toy", home, source=source)
+    assert not list(home.iterdir())
 
 
 @pytest.fixture
@@ -118,7 +79,6 @@ def test_a_folder_counts_before_the_cache_and_a_table_before_the_publishers_file
     assert datasets.find("ml-1m", folder) == published
     ours = touch(folder / "ml-1m.parquet")
     assert datasets.find("ml-1m", folder) == ours
-    assert datasets.find("ml-1m") == kept
 
 
 def test_what_is_absent_is_refused_with_what_to_do(tmp_path, cache):
