@@ -32,7 +32,7 @@ from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.fixed_point import written_above
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.sums.kernels.neighbours import item_knn, user_knn
-from lab.attacks.rehearsal import seeded
+from lab.attacks.linkage import seeded
 from lab.experiments import datasets
 from lab.published import DuRepresentatives, DuResponse, PublishedMethod, cost
 from lab.reproduction import Trial, Trials
