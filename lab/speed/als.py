@@ -7,10 +7,6 @@ program runs one epoch after the other in this process, and the medians count. l
 same problem: both begin with its first item factors, and the training losses after the rounds are compared.
 implicit minimises another objective, over all pairs, by three steps of conjugate gradients a row (its
 default) or by Cholesky. A peer that is not installed is left out. On a busy machine, trust the CPU seconds.
-
-Before that, hushrec alone: three sizes and four ranks. Peak
-memory is what the process held at most from before the transposing to after the epochs, both orders of the
-ratings included.
 """
 
 import argparse
@@ -24,19 +20,13 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import forget_peak, report, resident, timed  # noqa: E402
+from rows import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402
 from hushrec.models.factorization.kernels.least_squares import solve_rows  # noqa: E402
 
-SIZES = {
-    "1M": (6_040, 3_706, 1_000_000),
-    "3M": (16_000, 6_000, 3_000_000),
-    "10M": (48_000, 10_000, 10_000_000),
-}
-RANK = 64
-RANKS = 16, 32, 64, 128
+SIZE, RANK = (48_000, 10_000, 10_000_000), 64
 MARKS = {"lenskit": "≥ 3 ×", "implicit, CG": "≥ 1 ×"}
 REG = 0.05
 
@@ -155,20 +145,6 @@ def beside_peers(ratings, rank, rounds):
         print(f"training loss after {rounds} epochs: {loss(rows, ours.p, ours.q) / theirs:.6f} of lenskit's")
 
 
-def alone(name, ratings, rank, rounds):
-    """The median of an epoch."""
-    arguments = *centred(ratings), first_factors(len(ratings.domain.items), rank)
-    forget_peak()
-    ours = Hushrec(*arguments)
-    ours.epoch()
-    taken = [timed(ours.epoch) for _ in range(rounds)]
-    (took, worked), n, peak = np.median(taken, axis=0), len(ratings.items), resident("VmHWM")
-    note = f"{worked:.2f} CPU s; peak {peak:.2f} GB"
-    report(
-        "ALS", f"an epoch, rank {rank}", f"{name} ratings", "M ratings/s", n / took / 1e6, amount=n, note=note
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, parents=[THREADS], formatter_class=argparse.RawTextHelpFormatter
@@ -178,13 +154,7 @@ def main():
     warnings.filterwarnings("ignore")
     one = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 1), np.float32)
     solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32))  # compiles
-    for name, size in SIZES.items():
-        ratings = netflix_like(*size, seed=0)
-        alone(name, ratings, RANK, rounds)
-    for rank in RANKS:
-        if rank != RANK:
-            alone(name, ratings, rank, rounds)
-    beside_peers(ratings, RANK, rounds)
+    beside_peers(netflix_like(*SIZE, seed=0), RANK, rounds)
 
 
 if __name__ == "__main__":

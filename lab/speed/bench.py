@@ -27,7 +27,7 @@ from lab.experiments.tables import placed
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = (ROOT / f"lab/speed/speed.{ending}" for ending in ("csv", "md"))
 SUITES = {
-    "bench": ("noise.py", "sgd.py alone peers", "als.py"),
+    "bench": ("noise.py", "sgd.py peers", "als.py"),
     "scale": ("sgd.py large", "netflix_scale.py"),
     "spark": ("spark.py",),
 }

@@ -1,8 +1,6 @@
 """Stochastic gradient descent beside LIBMF's and cornac's, on Netflix-like ratings.
 
-    python -m lab bench sgd [alone] [peers] [large] [--rounds 3]
-
-alone: hushrec at three sizes and five ranks.
+    python -m lab bench sgd [peers] [large] [--rounds 3]
 
 peers: every rank beside the peers. In each round one program after the other makes a few passes over the
 same ratings, two threads each, and the medians count. From rank 256 on these are the ratings of the first
@@ -33,11 +31,7 @@ from rows import report, timed  # noqa: E402
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.models.factorization.kernels.visits import descend, padded  # noqa: E402
 
-SIZES = {
-    "1M": (6_040, 3_706, 1_000_000),
-    "3M": (16_000, 6_000, 3_000_000),
-    "10M": (48_000, 10_000, 10_000_000),
-}
+SIZE = 48_000, 10_000, 10_000_000
 LARGE = 480_189, 17_770, 100_480_507
 RANKS = 16, 64, 256, 1024, 2048
 PASSES = {16: 20, 64: 10}  # others 4: of one program in a round
@@ -142,25 +136,8 @@ class Cornac:
         return timed(lambda: self.fit(*self.rows, *self.changed, *settings))[0] / count
 
 
-def alone(rounds):
-    """Hushrec at three sizes and all ranks, a pass each time."""
-    for name, size in SIZES.items():
-        ratings = Ratings.made(*size)
-        for rank in RANKS:
-            part = ratings.first(4 * WORK / rank)
-            ours = Hushrec(part, rank)
-            ours.passes(1)
-            took, work = np.median([timed(lambda o=ours: o.passes(1)) for _ in range(rounds)], axis=0)
-            note = f"{work:.2f} CPU s a pass"
-            if part.n < ratings.n:
-                note += f", of the first {part.n / 1e6:.1f}M"
-            speed = part.n / took / 1e6
-            told = f"a pass, rank {rank}", f"{name} ratings", "M ratings/s"
-            report(KIND, *told, speed, amount=part.n, note=note)
-
-
 def beside_peers(rounds):
-    ratings = Ratings.made(*SIZES["10M"])
+    ratings = Ratings.made(*SIZE)
     peers = installed([Libmf, Cornac], ratings)
     for rank in RANKS:
         part, count = ratings.first(WORK / rank), PASSES.get(rank, 4)
@@ -201,7 +178,7 @@ def installed(peers, ratings):
     return found
 
 
-PARTS = {"alone": alone, "peers": beside_peers, "large": large}
+PARTS = {"peers": beside_peers, "large": large}
 
 
 def main():
