@@ -1,16 +1,14 @@
 import dataclasses
 import math
 import sys
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from hushrec import models
 from hushrec.curator.fit import baseline
-from hushrec.data.people import People
-from hushrec.data.split import held_out_people, holdout
-from hushrec.data.synthetic import interactions, netflix_like
+from hushrec.data.split import held_out_people
+from hushrec.data.synthetic import interactions
 from hushrec.evaluation import baselines
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import evaluate
@@ -19,7 +17,7 @@ from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from lab import published
 from lab.experiments.measure import Bench, Case
-from lab.experiments.source import Data, Parts, Split
+from lab.experiments.source import Data, Split
 from lab.mcsherry_mironov.published import McSherryEffects
 
 REFERENCE = Case("item average", 0)
@@ -27,39 +25,20 @@ BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
 MODEL = Case("effects", 0, McSherryEffects(), BUDGET, entropy=7)
 
 
-@dataclass
-class Watched:
-    """Ratings and their splits, which note how often they are asked for."""
-
-    loads: int = 0
-    divided: list[int] = field(default_factory=list)
-
-    def load(self) -> People:
-        self.loads += 1
-        return netflix_like(60, 20, 600, 3)
-
-    def parts(self, ratings: People, number: int) -> Parts:
-        self.divided.append(number)
-        train, test = holdout(ratings, 0.2, number)
-        return Parts(train, train, test)
+DATA = Data(generated={"users": 60, "items": 20, "ratings": 600, "seed": 3})
 
 
 @pytest.fixture
-def watched():
-    return Watched()
+def bench():
+    return Bench(DATA, Split(kind="holdout", fraction=0.2))
 
 
-@pytest.fixture
-def bench(watched):
-    return Bench(watched, watched)
-
-
-def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched):
+def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench):
     (row,) = bench.measure(MODEL)
     times = {"fit_seconds", "predict_seconds"}
     assert set(row) == {*METRICS, "true_epsilon", "claimed_epsilon", *times}
     assert row["claimed_epsilon"] == 1
-    worth = published.cost(MODEL.config, watched.load().domain, BUDGET)
+    worth = published.cost(MODEL.config, DATA.load().domain, BUDGET)
     assert row["true_epsilon"] == worth.true != 1  # the published form spends other than it claims
     (ours,) = bench.measure(dataclasses.replace(MODEL, config=GlobalEffects()))
     assert ours["claimed_epsilon"] is None
