@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,14 @@ import polars as pl
 from scipy.special import stdtrit
 
 import hushrec
+from hushrec.data.people import People
+from hushrec.data.split import holdout
 from hushrec.errors import ConfigError
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Curve, summary
 from lab.experiments.results import RUN
 from lab.experiments.runner import Bench, Work
+from lab.experiments.source import Data, Split
 from lab.experiments.tables import placed
 
 GRIDS = Path(__file__).parent / "grids"
@@ -180,3 +184,41 @@ class Trials:
     def bench(self) -> Bench[Trial]:
         """Where they are run."""
         return self.place
+
+
+@dataclass(frozen=True)
+class OnRatings:
+    """A bench that loads ratings once.
+
+    Attributes:
+        data: the ratings.
+    """
+
+    data: Data
+
+    @cached_property
+    def ratings(self) -> People:
+        """All of them. Privacy: private."""
+        return self.data.load().require_ratings(by="the reproduction")
+
+    def open(self) -> None:
+        """Load the ratings."""
+        self.ratings  # noqa: B018  (cached)
+
+
+@dataclass(frozen=True)
+class Held(OnRatings):
+    """A bench that chooses parameters on a part of the training ratings, which then trains like the others.
+
+    Attributes:
+        split: training and test parts.
+    """
+
+    split: Split
+
+    def parts(self, number: int, fraction: float) -> tuple[People, People, People, People]:
+        """Training and test part, and the training part without what chooses, and that. Privacy: private."""
+        train, _, test = (
+            part.require_ratings(by="the reproduction") for part in self.split.parts(self.ratings, number)
+        )
+        return train, test, *holdout(train, fraction, self.split.seed + number)

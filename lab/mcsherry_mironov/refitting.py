@@ -11,21 +11,20 @@ Privacy: private. All noise is seeded, and errors are measured on real ratings.
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.data.split import holdout
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from lab import published
 from lab.experiments.source import Data, Split
 from lab.mcsherry_mironov.over_time import budget, claimed
-from lab.reproduction import Trial, Trials
+from lab.reproduction import Held, Trial, Trials
 
 HELD = 0.05
 """Part of the training ratings that chooses, and is then fitted like the others."""
@@ -88,25 +87,8 @@ def with_ridge(release: hr.Release, factor: float) -> hr.Release:
     return replace(release, tensors={**release.tensors, "item_noise": noise})
 
 
-@dataclass(frozen=True)
-class Refit:
-    """Where parameters are chosen and then measured.
-
-    Attributes:
-        data: the ratings.
-        split: training and test parts.
-    """
-
-    data: Data
-    split: Split
-
-    @cached_property
-    def _ratings(self) -> hr.People:
-        return self.data.load().require_ratings(by="the reproduction")
-
-    def open(self) -> None:
-        """Load the ratings."""
-        self._ratings  # noqa: B018  (cached)
+class Refit(Held):
+    """Where parameters are chosen and then measured."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
         """What was chosen, and its RMSE on the test part. Privacy: private."""
@@ -114,10 +96,7 @@ class Refit:
         return [self._of(said["split"], said["model"], said["cleaning"], said["theta"])]
 
     def _of(self, number: int, model: str, cleaning: str, theta: float | None) -> dict[str, Any]:
-        train, _, test = (
-            part.require_ratings(by="the reproduction") for part in self.split.parts(self._ratings, number)
-        )
-        rest, held = holdout(train, HELD, self.split.seed + number)
+        train, test, rest, held = self.parts(number, HELD)
         spent = None if theta is None else budget(claimed(theta))
         shrinks = cleaning == "shrink"
 

@@ -20,7 +20,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import report, timed  # noqa: E402
+from bench import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from rows import report, timed
+from bench import report, timed
 
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE

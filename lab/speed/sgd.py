@@ -26,7 +26,7 @@ THREADS = 2
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import report, timed  # noqa: E402
+from bench import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.models.factorization.kernels.visits import descend, padded  # noqa: E402

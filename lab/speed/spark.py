@@ -20,7 +20,7 @@ import polars as pl
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rows import report
+from bench import report
 
 import hushrec as hr
 

@@ -34,7 +34,6 @@ def script(name):
     return module
 
 
-rows = script("rows")
 bench, ratios = script("bench"), script("ratios")
 synthetic, recommended = script("synthetic_people"), script("recommended")
 membership, scoreboard = script("membership"), script("scoreboard")
@@ -54,14 +53,14 @@ ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit
     ],
 )
 def test_a_row_is_judged_by_its_mark(changed, ratio, met):
-    row = rows.Row(**{**ROW, **changed})
+    row = bench.Row(**{**ROW, **changed})
     assert (row.ratio, row.met) == (ratio, met)
 
 
 def test_a_row_is_handed_on(tmp_path, monkeypatch):
-    monkeypatch.setenv(rows.FILE, str(tmp_path / "rows"))
-    made = [rows.report(*ROW.values(), peer="scipy", theirs=theirs, mark="≥ 10 ×") for theirs in (20, 3)]
-    assert rows.read(tmp_path / "rows") == made
+    monkeypatch.setenv(bench.FILE, str(tmp_path / "rows"))
+    made = [bench.report(*ROW.values(), peer="scipy", theirs=theirs, mark="≥ 10 ×") for theirs in (20, 3)]
+    assert bench.read(tmp_path / "rows") == made
 
 
 def test_the_page_is_what_its_rows_make_of_it():
@@ -72,8 +71,8 @@ def test_the_page_is_what_its_rows_make_of_it():
 def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "KEPT", tmp_path / "speed.csv")
     about = {"machine": "2 cores", "versions": "Python 3.11", "load": "0.1"}
-    older, other = rows.Row(**ROW), rows.Row(**{**ROW, "size": "1 M ratings"})
-    newer = rows.Row(**{**ROW, "ours": 1.0}, amount=1e7, mark="≤ 2 s", note="a note, with a comma")
+    older, other = bench.Row(**ROW), bench.Row(**{**ROW, "size": "1 M ratings"})
+    newer = bench.Row(**{**ROW, "ours": 1.0}, amount=1e7, mark="≤ 2 s", note="a note, with a comma")
     bench.keep([(older, about), (other, about)])
     bench.keep([(newer, {**about, "load": "0.2"})])
     assert [bench.row_of(cells) for cells in bench.kept()] == [newer, other]

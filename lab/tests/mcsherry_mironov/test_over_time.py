@@ -49,7 +49,7 @@ def test_noise_costs_and_the_corrected_model_has_the_true_epsilon_of_theta(bench
 
 def test_the_probe_is_of_the_nine_latest(bench):
     bench.open()
-    ratings = bench._ratings
+    ratings = bench.ratings
     train, test = over_time.probe(ratings, 0)
     assert train.n_entries + test.n_entries == ratings.n_entries
     assert 60 < test.n_entries < 60 * 9  # a third of 540: 180 ± 11
