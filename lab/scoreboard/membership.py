@@ -41,7 +41,7 @@ from lab.attacks.membership import (
     nearest,
     success,
 )
-from lab.experiments.tables import placed
+from lab.experiments.tables import markdown, placed
 
 ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
 ROWS, PAGE = ATTACKS / "membership.csv", ATTACKS / "membership.md"
@@ -136,8 +136,7 @@ def read(path: Path) -> pl.DataFrame:
 def table(results: pl.DataFrame, name: str) -> str:
     """Area under the curve, and members caught at 1 % false positives, of each attacker next to the bound."""
     some = results.filter(data=name)
-    head = ["attacked", "ε", "attacker", "AUC", "at most", "caught", "at most"]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    body = []
     for (what, epsilon, attacker), rows in some.group_by(
         "attacked", "epsilon", "attacker", maintain_order=True
     ):
@@ -150,8 +149,8 @@ def table(results: pl.DataFrame, name: str) -> str:
             else:
                 shares = [f"{100 * share:.1f}" for share in (mean, low, high, most)]
                 cells += ["{} % ({} to {})".format(*shares[:3]), f"{shares[3]} %"]
-        text.append(f"| {' | '.join(cells)} |")
-    return "\n".join(text)
+        body.append(cells)
+    return markdown(["attacked", "ε", "attacker", "AUC", "at most", "caught", "at most"], body)
 
 
 def page(results: pl.DataFrame, text: str) -> str:

@@ -41,7 +41,7 @@ from top_n.rating_entries import held_out as rating_split
 from top_n.stored import append
 
 from lab.attacks.membership import interval
-from lab.experiments.tables import placed
+from lab.experiments.tables import markdown, placed
 
 HOME = Path(__file__).resolve().parent
 ROWS, PAGE, LISTS_PAGE = HOME / "scoreboard.csv", HOME / "scoreboard.md", HOME / "top_n.md"
@@ -121,11 +121,9 @@ def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
     """Best first at the smallest ε: every metric as the mean of the draws, with a 95 % interval of it."""
     some = results.filter(pl.col("unit").fill_null("").is_in([unit, ""]), task=task, data=name)
     metrics = METRICS[task]
-    head = ["method", "ε claimed", "true ε", *metrics]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     keys = "asked", "method", "claimed", "epsilon", "adjacency"
     sign = -1 if task == "lists" else 1
-    found = []
+    found, body = [], []
     for key, rows in some.group_by(*keys, maintain_order=True):
         values = [interval(rows.filter(metric=metric)["value"].to_numpy()) for metric in metrics]
         found.append((key[0], sign * values[0][0], *key[1:], values))
@@ -134,8 +132,8 @@ def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
         label = f"{method} (replace)" if adjacency == "replace" else method
         said = f"{claimed if claimed is not None else asked:g}" if math.isfinite(asked) else "–"
         true = f"{epsilon:.3g}".replace("inf", "∞")
-        text.append(f"| {label} | {said} | {true} | {' | '.join(ranges)} |")
-    return "\n".join(text)
+        body.append([label, said, true, *ranges])
+    return markdown(["method", "ε claimed", "true ε", *metrics], body)
 
 
 def grid(results: pl.DataFrame) -> str:
@@ -146,16 +144,16 @@ def grid(results: pl.DataFrame) -> str:
     found = {tuple(key): value for *key, value in means.select(means.columns[:5]).iter_rows()}
     epsilons = sorted(results["asked"].unique())
     head = ["method", "unit", *(f"{epsilon:g}".replace("inf", "∞") for epsilon in epsilons)]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    body = []
     for method, unit in sorted({key[:2] for key in found}):
         cells = []
         for epsilon in epsilons:
             values = [found.get((method, unit, epsilon, metric)) for metric in ("recall@20", "nDCG@100")]
             shown = (f"{value:.3f}".replace("0.", ".") for value in values if value is not None)
             cells.append(" / ".join(shown))
-        text.append(f"| {method.removesuffix(', no noise')} | {unit or '–'} | {' | '.join(cells)} |")
+        body.append([method.removesuffix(", no noise"), unit or "–", *cells])
     largest = f"standard errors of these means are at most {means['error'].max():.3f}."
-    return "\n".join([*text, "", f"Means of {means['draws'].max()} draws; {largest}"])
+    return f"{markdown(head, body)}\nMeans of {means['draws'].max()} draws; {largest}"
 
 
 def lists_page(text: str) -> str:

@@ -37,6 +37,7 @@ from hushrec.models.base import PrivateModel
 from hushrec.privacy.accounting.accountant import budget_of, largest_cost
 from hushrec.privacy.accounting.budget import Unit
 from hushrec.testing import Seeded
+from lab.experiments.tables import markdown
 from lab.scoreboard.top_n.stored import append
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -359,7 +360,7 @@ def table(rows: pl.DataFrame) -> str:
     """The table of lab/scoreboard/year.md: means over draws ± their deviation, by case."""
     case, found = ["scene", "model", "unit", "epsilon"], losses(rows).filter(pl.col("metric") != LISTS[1])
     header = "crowd, model, ε, one release, the year, loss, worst, an equal share alone, popularity"
-    lines = [header.split(", "), ["---", "---", *7 * ["---:"]]]
+    lines = []
     for scene, model, unit, epsilon in sorted(set(found.select(case).rows()), key=_ordered):
         mine = found.filter(scene=scene, model=model, unit=unit, epsilon=epsilon).sort("worst")
         worst = mine.row(0, named=True)
@@ -374,7 +375,7 @@ def table(rows: pl.DataFrame) -> str:
                 spread(mine["popular"]),
             ]
         )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(header.split(", "), lines).rstrip()
 
 
 def _ordered(case: tuple[str, str, str, float]) -> tuple[int, bool, int, float]:

@@ -14,6 +14,7 @@ import polars as pl
 from scipy.sparse import csr_matrix, vstack
 
 import hushrec as hr
+from hushrec.data.synthetic import round_up
 
 DATA, DELTA = Path(__file__).resolve().parents[4] / "shared/data/ml-1m.parquet", 1e-6
 HELD_OUT, AT_LEAST, TO_FIND = 500, 5, 0.2
@@ -130,7 +131,7 @@ def interactions(train: csr_matrix, public: Texts) -> hr.People:
     train.sort_indices()
     counts = np.diff(train.indptr)
     given = np.flatnonzero(counts)
-    crowd = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= len(given))
+    crowd = round_up(len(given))
     domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd, **public)
     indptr = np.concatenate([[0], np.cumsum(counts[given])]).astype(np.int64)
     users = [f"u{user:07d}" for user in given]
