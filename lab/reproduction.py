@@ -83,7 +83,7 @@ def grids(*names: str) -> Callable[[Path | None], dict[str, Grid]]:
 
 
 def read(results: Path, *names: str) -> dict[str, pl.DataFrame]:
-    """Tables of finished runs, by name. Privacy: private."""
+    """Tables of finished runs, by name."""
     paths = {name: results / f"{name}.parquet" for name in names}
     if absent := [path for path in paths.values() if not path.exists()]:
         raise ConfigError(f"{absent[0]} is not there; leave out --no-runs, and the runs are made first")
@@ -121,7 +121,7 @@ def curves(data: Mapping[str, pl.DataFrame], path: Path) -> None:
 
 
 def mean(values: Iterable[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval over seeds; NaN of one. Privacy: private."""
+    """Mean and half the width of its 95 % interval over seeds; NaN of one."""
     values = list(values)
     n, centre = len(values), sum(values) / len(values)
     spread = math.sqrt(sum((v - centre) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
@@ -198,7 +198,7 @@ class OnRatings:
 
     @cached_property
     def ratings(self) -> People:
-        """All of them. Privacy: private."""
+        """All of them."""
         return self.data.load().require_ratings(by="the reproduction")
 
     def open(self) -> None:
@@ -217,7 +217,7 @@ class Held(OnRatings):
     split: Split
 
     def parts(self, number: int, fraction: float) -> tuple[People, People, People, People]:
-        """Training and test part, and the training part without what chooses, and that. Privacy: private."""
+        """Training and test part, and the training part without what chooses, and that."""
         train, _, test = (
             part.require_ratings(by="the reproduction") for part in self.split.parts(self.ratings, number)
         )

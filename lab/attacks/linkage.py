@@ -8,6 +8,8 @@ Two attackers have the same facts about the same people. *Scoreboard-RH* is the 
 also knows how the rows were randomized, and sums log-likelihood ratios. Both turn a known fact (an item and
 its step) into a score for a row, given the row's symbol for that item. No attack proves that there is no
 better one.
+
+Privacy: private. What an attack finds is measured on private ratings; nothing is charged.
 """
 
 import math
@@ -56,8 +58,6 @@ def scoreboard(released: People) -> tuple[Bytes, Tables]:
 
     Returns:
         Kind of each row, the same for all, shape (released.n_users,); tables of the score of each fact.
-
-    Privacy: post-processing of ``released``.
     """
     scale = released.domain.scale
     support = np.bincount(released.items, minlength=released.domain.n_items)
@@ -89,8 +89,6 @@ def informed(released: People, channel: Floats, wrong: float) -> tuple[Bytes, Ta
 
     Returns:
         Kind of each row, shape (released.n_users,); tables of the score of each fact.
-
-    Privacy: post-processing of ``released``.
     """
     n_values, n_items, counts = len(channel) - 1, released.domain.n_items, released.counts
     codes = released.items.astype(np.int64) * n_values + _steps(released)
@@ -131,8 +129,6 @@ def response_channel(n_values: int, exponent: float, *, asked: float = 1.0) -> F
 
     Raises:
         ConfigError: A number is out of range.
-
-    Privacy: public.
     """
     if not (n_values >= 1 and exponent >= 0 and 0 <= asked <= 1):
         raise ConfigError("randomized response needs n_values ≥ 1, exponent ≥ 0, and asked from 0 to 1")
@@ -159,8 +155,6 @@ def substitution_channel(released: People, keep_probability: float) -> Floats:
 
     Raises:
         ConfigError: p* is not a probability.
-
-    Privacy: post-processing of ``released``.
     """
     if not 0 <= keep_probability <= 1:
         raise ConfigError("keep_probability must be from 0 to 1")
@@ -190,8 +184,6 @@ class Attack:
         first: share of the targets whose own row scores highest; 1/t if t rows share that score.
         named: share of the targets whose own row the attacker names, because it stands out far enough.
         misnamed: share of the targets for whom the attacker names somebody else's row.
-
-    Privacy: private.
     """
 
     name: str
@@ -210,8 +202,6 @@ class Linkage:
         wrong: how many of the facts are wrong.
         rows: number of published rows.
         attacks: Scoreboard-RH, and the informed attacker if there is one.
-
-    Privacy: private. ``str`` says so.
     """
 
     targets: int
@@ -311,8 +301,6 @@ def linkage(
     Raises:
         ConfigError: A number is out of range.
         DataError: Nobody has enough ratings.
-
-    Privacy: private.
     """
     if not (targets >= 1 and 0 <= wrong < known):
         raise ConfigError("set targets to at least 1, and wrong from 0 to less than known")
@@ -406,8 +394,6 @@ def standings(
         for each target: a row of the highest score; the number of rows with that score; the eccentricity, 0
         if there are several; the probability that the row is the target's; the score of the target's own row,
         −∞ if there is none, minus the highest score.
-
-    Privacy: private.
     """
     n_targets = len(items)
     best, ties = np.empty(n_targets, np.int64), np.empty(n_targets, np.int64)
@@ -504,8 +490,6 @@ def simulate_attack(
     Raises:
         BudgetUnsupported: The method does not support the budget.
         ConfigError, DataError: As in ``linkage``.
-
-    Privacy: private. Nothing is charged, and nothing of it may be published.
     """
     attack = {"targets": targets, "known": known, "wrong": wrong, "seed": seed}
     if method is None:

@@ -44,7 +44,7 @@ class Attack:
 
     @cached_property
     def ratings(self) -> hr.People:
-        """All of it, under a domain that names its items. Privacy: private."""
+        """All of it, under a domain that names its items."""
         table = datasets.table("ml-1m", self.folder)
         domain = hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000)
         ratings: hr.People = hr.load(table, domain)

@@ -133,7 +133,7 @@ class Recommenders:
         """Nothing is loaded before its turn."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """Loss of every recommender. Privacy: private."""
+        """Loss of every recommender."""
         run = dict(trial.settings)
         if run["data"] not in self._blocks:
             self._blocks[run["data"]] = block(self.folder, run["data"])
@@ -233,7 +233,7 @@ def worth(data: ReleasedData, method: Method, train: hr.People, budget: hr.Budge
 
 
 def grouped(train: hr.People, run: dict[str, Any]) -> dict[str, Any]:
-    """Groups and λ of a distance-based release. Privacy: private."""
+    """Groups and λ of a distance-based release."""
     at = quantile_threshold(train, run["distance"], run["share"])
     return {"distance": run["distance"], "threshold": at, "groups": run["groups"]}
 

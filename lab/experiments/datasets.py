@@ -179,7 +179,7 @@ def _cache() -> Path:
 
 
 def table(name: str, folder: Path | None = None) -> pl.DataFrame:
-    """The ratings of a data set as ``user, item, rating``, ids as text. Privacy: private."""
+    """The ratings of a data set as ``user, item, rating``, ids as text."""
     path, frame = find(name, folder), dict(SETS[name].frame)
     if path.suffix == ".parquet":
         found = pl.read_parquet(path)

@@ -93,7 +93,7 @@ class Source(Protocol):
     """Where ratings or interactions come from."""
 
     def load(self) -> People:
-        """The ratings or interactions. Privacy: private."""
+        """The ratings or interactions."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,6 @@ class Bench:
         split: how it is divided.
         metrics: of rankings, such as recall@20.
         likes: of ratings that are ranked: the lowest rating of an item to be found.
-
-    Privacy: private.
     """
 
     data: Source
@@ -128,8 +126,6 @@ class Bench:
 
         Raises:
             ArithmeticError: A prediction or score is not a finite number.
-
-        Privacy: private.
         """
         parts = self._of(case.split)
         start = time.perf_counter()
@@ -151,7 +147,7 @@ class Bench:
         ]
 
     def errors(self, train: People, test: People, predicted: Floats) -> dict[str, Any]:
-        """Every metric on the test part. Privacy: private."""
+        """Every metric on the test part."""
         found = {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
         if not all(map(math.isfinite, found.values())):
             raise ArithmeticError("a prediction is not a finite number")

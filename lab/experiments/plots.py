@@ -57,8 +57,6 @@ def figure(
 
     Raises:
         ConfigError: A curve or a reference is not there.
-
-    Privacy: private, as the rows.
     """
     metric = metrics(rows)[0]
     with _drawn(rows, named, levels, data) as drawing:
@@ -76,8 +74,6 @@ def write(
 
     Raises:
         ConfigError: As ``figure``, or the file cannot be written.
-
-    Privacy: private, as the rows.
     """
     if path.suffix == ".svg":
         files.write(path, figure(rows, named, levels, data=data), ConfigError, fix=_FIX)

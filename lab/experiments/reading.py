@@ -42,8 +42,6 @@ class Interval:
 
     Of 10 splits the interval covers the truth in 94.5 % of cases, of 5 in 93 %, of 4 in 88 %, of 3 in 75 %:
     no resample can reach beyond the splits that there are.
-
-    Privacy: private.
     """
 
     value: float
@@ -61,8 +59,6 @@ class Crossing:
         high: upper end.
         first: the grid's first ε.
         last: the grid's last ε.
-
-    Privacy: private.
     """
 
     value: float

@@ -75,8 +75,6 @@ class Results:
     Args:
         out: the table, ``.parquet`` or ``.csv``. The file has its name, followed by ``.runs``.
         schema: its columns; ``RUN`` among them.
-
-    Privacy: private.
     """
 
     def __init__(self, out: Path, schema: dict[str, Any] = SCHEMA) -> None:

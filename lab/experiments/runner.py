@@ -103,8 +103,6 @@ class Experiment(Generic[C]):
 
     Raises:
         ConfigError: Two runs are the same, or the ratings cannot be read.
-
-    Privacy: private. Nothing is charged, and errors are measured on held-out ratings.
     """
 
     def __init__(self, work: Work[C], out: Path) -> None:

@@ -146,7 +146,7 @@ class Data(Frozen):
         return f"{given:,} made-up {self.feedback} by {users:,} users of {items:,} items"
 
     def digest(self) -> str:
-        """SHA-256, in hex, of the file, or of how the ratings are made up. Privacy: private."""
+        """SHA-256, in hex, of the file, or of how the ratings are made up."""
         if self.generated:
             said = self.model_dump_json(exclude={"name", "folder"})
             return hashlib.sha256(said.encode()).hexdigest()
@@ -181,7 +181,7 @@ class Data(Frozen):
         return self.domain_of().feedback
 
     def load(self) -> People:
-        """The ratings or interactions. Privacy: private, unless they are made up."""
+        """The ratings or interactions."""
         ratings = self._load()
         if not self.personal_epsilon:
             return ratings
@@ -217,8 +217,6 @@ class Parts(NamedTuple):
         train: what models are fitted to.
         fold_in: what the users of the test part fold in; the training part unless they are held out whole.
         test: what is predicted or found.
-
-    Privacy: private.
     """
 
     train: People
@@ -296,7 +294,7 @@ class Split(Frozen):
         return f"{how}, seed {self.seed}"
 
     def parts(self, feedback: People, number: int) -> Parts:
-        """The parts of one split. Privacy: private."""
+        """The parts of one split."""
         if self.kind == "people":
             seed = self.seed + number
             return Parts(

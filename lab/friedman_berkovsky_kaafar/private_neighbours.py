@@ -50,7 +50,7 @@ class Trained(Held):
     """Where a ridge is chosen and then measured."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """The ridge that was chosen, and what it comes to on the test part. Privacy: private."""
+        """The ridge that was chosen, and what it comes to on the test part."""
         number, epsilon = trial.settings["split"], trial.settings["epsilon"]
         train, test, rest, held = self.parts(number, HELD)
         budget = hr.Budget(epsilon=epsilon, delta=0, unit="record", adjacency="replace")
@@ -83,7 +83,7 @@ class Trained(Held):
 
 
 def as_curve(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as those of a grid. Privacy: private, as the rows."""
+    """The rows as those of a grid."""
     kept = ("name", "split", "epsilon", "rmse", "mae", "true_epsilon", "claimed_epsilon", "fit_seconds")
     said = {
         "unit": "record",
@@ -101,7 +101,7 @@ def as_curve(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def ridges(rows: pl.DataFrame) -> str:
-    """The ridges that were chosen, by ε, as a table. Privacy: private, as the rows."""
+    """The ridges that were chosen, by ε, as a table."""
     body = []
     for (epsilon,), each in rows.sort("epsilon").group_by("epsilon", maintain_order=True):
         found = sorted(set(each["ridge"].to_list()))

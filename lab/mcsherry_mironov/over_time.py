@@ -60,7 +60,7 @@ def work(folder: Path | None) -> Trials:
 
 
 def probe(ratings: People, seed: int) -> tuple[People, People]:
-    """Hold out each of a user's 9 latest ratings with probability 1/3. Privacy: private."""
+    """Hold out each of a user's 9 latest ratings with probability 1/3."""
     test = _latest(ratings, 9) & (default_rng(seed).random(len(ratings.items)) < 1 / 3)
     return ratings.select(~test), ratings.select(test)
 
@@ -74,7 +74,7 @@ class Growth(OnRatings):
             raise ConfigError("loss over time needs ratings with timestamps; take the publisher's file")
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """RMSE on what is held out by that day. Privacy: private."""
+        """RMSE on what is held out by that day."""
         return [self._of(**trial.settings)]
 
     def _of(self, day: int, seed: int, model: str, theta: float | None) -> dict[str, Any]:

@@ -79,10 +79,7 @@ def descend(error: Callable[[Place], float], steps: Sequence[range]) -> Place:
 
 
 def with_ridge(release: hr.Release, factor: float) -> hr.Release:
-    """The release with another ridge: the variance of a rating that its predictions take, times a factor.
-
-    Privacy: post-processing.
-    """
+    """The release with another ridge: the variance of a rating that its predictions take, times a factor."""
     noise = release.tensors["item_noise"] * np.float32(factor)
     return replace(release, tensors={**release.tensors, "item_noise": noise})
 
@@ -91,7 +88,7 @@ class Refit(Held):
     """Where parameters are chosen and then measured."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """What was chosen, and its RMSE on the test part. Privacy: private."""
+        """What was chosen, and its RMSE on the test part."""
         said = trial.settings
         return [self._of(said["split"], said["model"], said["cleaning"], said["theta"])]
 
@@ -142,7 +139,7 @@ def _worth(model: str, cleaning: str, train: hr.People, spent: hr.Budget | None)
 
 
 def as_curves(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as those of a grid whose ε is θ. Privacy: private, as the rows."""
+    """The rows as those of a grid whose ε is θ."""
     return rows.select(
         "name",
         "split",
@@ -161,10 +158,7 @@ def as_curves(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def chosen(rows: pl.DataFrame) -> dict[tuple[str, float], str]:
-    """Curve and θ (infinite without noise) → what was chosen, in words; a range where the splits differ.
-
-    Privacy: private, as the rows.
-    """
+    """Curve and θ (infinite without noise) → what was chosen, in words; a range where the splits differ."""
     found = {}
     for (name, theta), lines in rows.group_by("name", "theta", maintain_order=True):
         said = [f"ridge × {_range(lines['ridge'])}"]
