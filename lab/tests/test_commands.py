@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from lab import reproduction
+from lab import commands, reproduction
 from lab.__main__ import app
-from lab.commands import bench
 from lab.experiments.datasets import FETCHED
 from lab.reproduction import Reproduction, Trial, Trials
 
@@ -44,13 +43,13 @@ def elsewhere(tmp_path, monkeypatch):
 
 def test_all_benchmarks_are_listed_and_get_their_own_options(monkeypatch):
     shown, seen = lab("bench").stdout, []
-    for path in (path for folder in bench.FOLDERS for path in folder.glob("*.py")):
+    for path in (path for folder in commands.FOLDERS for path in folder.glob("*.py")):
         assert (f"\n{path.stem} " in shown) == ("__main__" in path.read_text("utf-8")), path
     monkeypatch.setattr(
-        bench.subprocess, "run", lambda command, env: seen.append(command) or SimpleNamespace(returncode=3)
+        commands.subprocess, "run", lambda command, env: seen.append(command) or SimpleNamespace(returncode=3)
     )
     lab("bench ratios --rounds 3 --help", code=3)
-    assert seen == [[sys.executable, str(bench.FOLDERS[1] / "ratios.py"), "--rounds", "3", "--help"]]
+    assert seen == [[sys.executable, str(commands.FOLDERS[1] / "ratios.py"), "--rounds", "3", "--help"]]
     assert "there is no benchmark 'nosuch'; there are als, bench" in refused("bench nosuch")
 
 
