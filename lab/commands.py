@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ import typer
 
 from hushrec import files
 from hushrec.cli import console, options
-from hushrec.errors import ConfigError, ExtraMissing
+from hushrec.errors import ConfigError
 from hushrec.text import escaped
 
 if TYPE_CHECKING:
@@ -112,7 +111,6 @@ def grid(
     ] = None,
     workers: Workers = 1,
     data: DataFolder = None,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the curves: .svg, .pdf or .png.")] = None,
 ) -> None:
     """Run a grid of models, budgets and splits. NOT private.
 
@@ -124,10 +122,6 @@ def grid(
 
     table = out or Path(file.name).with_suffix(".parquet")
     options.require_suffix(table, "--out", ".parquet", ".csv")
-    if figure:
-        options.require_suffix(figure, "--figure", ".svg", ".pdf", ".png")
-        if find_spec("matplotlib") is None:
-            raise ExtraMissing("--figure needs matplotlib: pip install -r lab/requirements.txt")
     with console.working("reading the grid"):
         asked = Grid.open(file, data)
         described = Experiment(asked, table)
@@ -150,9 +144,6 @@ def grid(
     screen.print()
     _print_values(rows)
     _print_crossings(rows)
-    if figure:
-        _draw(rows, figure, asked.data.title)
-        screen.print(f"Wrote {figure}", soft_wrap=True)
     screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
     if failed:
         screen.print("Run the same command to retry the failed runs.")
@@ -209,13 +200,6 @@ def _print_crossings(rows: "pl.DataFrame") -> None:
 def _named(metric: str) -> str:
     """As people write it: RMSE, but recall@20."""
     return metric if "@" in metric else metric.upper()
-
-
-def _draw(rows: "pl.DataFrame", path: Path, data: str) -> None:
-    from lab.experiments import plots
-    from lab.experiments.reading import exact, labels, references
-
-    plots.write(path, rows, labels(rows), [*references(rows), *exact(rows)], data=data)
 
 
 data = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")

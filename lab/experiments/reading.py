@@ -109,13 +109,6 @@ def references(rows: pl.DataFrame) -> list[str]:
     return exact["name"].unique(maintain_order=True).to_list()
 
 
-def exact(rows: pl.DataFrame) -> list[str]:
-    """Names of the models that were run without noise, under one analysis alone; they may have no curve."""
-    alone = measured(rows).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
-    found = alone.select("name", "analysis").unique(maintain_order=True)["name"].to_list()
-    return [name for name in found if found.count(name) == 1]
-
-
 def unpriced(rows: pl.DataFrame) -> list[Curve]:
     """The curves for whose noise no finite ε is known: their budget's ε only names their points."""
     endless = pl.col("epsilon").is_finite() & pl.col("true_epsilon").is_infinite()

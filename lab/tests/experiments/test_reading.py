@@ -76,14 +76,6 @@ def test_summary_is_over_splits_of_means_over_seeds():
     assert (line["low"], line["high"]) == (2, 5)
 
 
-def test_one_split_has_no_interval():
-    line = summary(table([row(OURS, 1.0, 0, 0.9)])).row(0, named=True)
-    assert line["rmse"] == 0.9
-    assert all(math.isnan(line[name]) for name in ("standard_error", "low", "high"))
-    rows = straight(0.7, splits=1)
-    assert str(crossing(rows, OURS, "average")) == "0.7"
-
-
 # -- rankings ---------------------------------------------------------------------------------------------
 
 
