@@ -79,11 +79,7 @@ def _list(known: "Mapping[str, Reproduction]") -> None:
 
 
 def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
-    """Make the runs that are missing.
-
-    Raises:
-        ConfigError: Some failed.
-    """
+    """Make the runs that are missing."""
     from lab.experiments.runner import Experiment
 
     failed = 0

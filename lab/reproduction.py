@@ -65,11 +65,7 @@ class Reproduction:
 
 
 def named(name: str) -> Reproduction:
-    """A reproduction.
-
-    Raises:
-        ConfigError: There is none of that name.
-    """
+    """A reproduction."""
     if name not in MODULES:
         raise ConfigError(f"there is no reproduction {name!r}; there are {', '.join(MODULES)}")
     module = import_module(f"lab.{MODULES[name]}")
@@ -91,11 +87,7 @@ def read(results: Path, *names: str) -> dict[str, pl.DataFrame]:
 
 
 def page(name: str, parts: Mapping[str, str], folder: Path) -> None:
-    """Write a page: that of the laboratory, with each part between its mark and the next end of a table.
-
-    Raises:
-        KeyError: The page has no mark of a part.
-    """
+    """Write a page: that of the laboratory, with each part between its mark and the next end of a table."""
     home = Path(__file__).parent / MODULES[name].partition(".")[0]
     text = (home / f"{name}.md").read_text(encoding="utf-8")
     for part, made in parts.items():

@@ -126,9 +126,6 @@ def response_channel(n_values: int, exponent: float, *, asked: float = 1.0) -> F
     Returns:
         P(y | a), shape (n_values + 1, n_values + 1): asked · (1 − e^−exponent) if y is a, else asked ·
         e^−exponent/n_values; plus 1 − asked for "not rated".
-
-    Raises:
-        ConfigError: A number is out of range.
     """
     if not (n_values >= 1 and exponent >= 0 and 0 <= asked <= 1):
         raise ConfigError("randomized response needs n_values ≥ 1, exponent ≥ 0, and asked from 0 to 1")
@@ -152,9 +149,6 @@ def substitution_channel(released: People, keep_probability: float) -> Floats:
 
     Returns:
         P(y | a), shape (n_values + 1, n_values + 1).
-
-    Raises:
-        ConfigError: p* is not a probability.
     """
     if not 0 <= keep_probability <= 1:
         raise ConfigError("keep_probability must be from 0 to 1")
@@ -297,10 +291,6 @@ def linkage(
 
     Returns:
         The success of both attackers.
-
-    Raises:
-        ConfigError: A number is out of range.
-        DataError: Nobody has enough ratings.
     """
     if not (targets >= 1 and 0 <= wrong < known):
         raise ConfigError("set targets to at least 1, and wrong from 0 to less than known")
@@ -486,10 +476,6 @@ def simulate_attack(
 
     Returns:
         The shares of people who were found.
-
-    Raises:
-        BudgetUnsupported: The method does not support the budget.
-        ConfigError, DataError: As in ``linkage``.
     """
     attack = {"targets": targets, "known": known, "wrong": wrong, "seed": seed}
     if method is None:
@@ -508,11 +494,7 @@ _NEARLY = 0.999
 
 
 def seeded(ratings: People, method: Method, budget: Budget | None, keys: Seeded) -> Reported:
-    """A data set by a method of hushrec or of a paper, with seeded randomness, and whose its rows are.
-
-    Raises:
-        BudgetUnsupported: The method does not support the budget.
-    """
+    """A data set by a method of hushrec or of a paper, with seeded randomness, and whose its rows are."""
     if isinstance(method, PublishedMethod):
         if budget is None:
             raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")

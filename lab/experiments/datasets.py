@@ -145,19 +145,12 @@ def find(name: str, folder: Path | None = None) -> Path:
     Args:
         name: one of ``SETS``.
         folder: of data sets.
-
-    Raises:
-        ConfigError: It is in neither place.
     """
     return _find(name, folder, SETS[name].files)
 
 
 def catalogue(name: str, folder: Path | None = None) -> Path:
-    """The publisher's list of the items of a data set that can be fetched; found as its ratings.
-
-    Raises:
-        ConfigError: It is in neither place.
-    """
+    """The publisher's list of the items of a data set that can be fetched; found as its ratings."""
     member = FETCHED[name].catalogue
     return _find(name, folder, tuple({f"{name}/{_base(member)}": None, member: None}))
 
@@ -200,9 +193,6 @@ def get(name: str, directory: Path | None = None, source: Path | None = None) ->
         name: one of ``FETCHED``.
         directory: where data sets are stored; the user's cache directory by default.
         source: an archive that you fetched by other means; it must match the known checksum too.
-
-    Raises:
-        ConfigError: The name is unknown, the download failed, or the archive is not the published one.
     """
     if name not in FETCHED:
         raise ConfigError(f"data set {name!r} is unknown; those that can be fetched are {', '.join(FETCHED)}")
@@ -246,11 +236,7 @@ def _verify(archive: Path, digest: str) -> None:
 
 
 def fetch(name: str, folder: Path | None = None) -> Path:
-    """The file of a data set; from the web, if it is not on this machine and can be fetched.
-
-    Raises:
-        ConfigError: It is not here, and cannot be fetched; or fetching failed.
-    """
+    """The file of a data set; from the web, if it is not on this machine and can be fetched."""
     try:
         return find(name, folder)
     except ConfigError:

@@ -181,9 +181,6 @@ class Grid(Frozen):
         Args:
             path: the file.
             data: folder of the data sets that it names; by default where ``data get`` keeps them.
-
-        Raises:
-            ConfigError: It cannot be read, or a key is missing, unknown or wrong.
         """
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -198,11 +195,7 @@ class Grid(Frozen):
             raise ConfigError(f"{path}: {error}") from None
 
     def cases(self) -> list[Case]:
-        """Every run, split by split, so that early rows already show whole curves.
-
-        Raises:
-            ConfigError: Two runs are the same, or something does not fit what people give.
-        """
+        """Every run, split by split, so that early rows already show whole curves."""
         self._require_fit()
         made = [case for split in self.split.numbers for case in self._cases(split)]
         seen: dict[str, str] = {}

@@ -122,11 +122,7 @@ class Bench:
         self._feedback  # noqa: B018  (cached)
 
     def measure(self, case: Case) -> list[dict[str, Any]]:
-        """What a case came to, by column: one row.
-
-        Raises:
-            ArithmeticError: A prediction or score is not a finite number.
-        """
+        """What a case came to, by column: one row."""
         parts = self._of(case.split)
         start = time.perf_counter()
         if case.config is None:

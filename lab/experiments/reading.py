@@ -169,9 +169,6 @@ def crossing(rows: pl.DataFrame, curve: Curve, level: str) -> Crossing:
 
     Returns:
         The crossing with its interval.
-
-    Raises:
-        ConfigError: Curve or level is not there, or the level is several.
     """
     metric = metrics(rows)[0]
     rows = measured(rows)

@@ -81,11 +81,7 @@ class Results:
         self.out, self.log, self.schema = out, out.with_name(f"{out.name}.runs"), schema
 
     def add(self, rows: list[dict[str, Any]]) -> None:
-        """Keep the rows of one run; those of the same key are replaced.
-
-        Raises:
-            ConfigError: They cannot be written.
-        """
+        """Keep the rows of one run; those of the same key are replaced."""
         given = [{name: value for name, value in row.items() if value is not None} for row in rows]
         with files.refusing(self.log, "written", ConfigError, _FIX):
             self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -93,11 +89,7 @@ class Results:
                 file.write("\n" + json.dumps(given, default=lambda number: number.item()))
 
     def runs(self) -> dict[str, list[dict[str, Any]]]:
-        """Rows of every run that is known, by key.
-
-        Raises:
-            ConfigError: The file is not one of runs.
-        """
+        """Rows of every run that is known, by key."""
         found: dict[str, list[dict[str, Any]]] = {}
         lines = self.log.read_text("utf-8").split("\n") if self.log.exists() else []
         for line in filter(None, lines):

@@ -100,9 +100,6 @@ class Experiment(Generic[C]):
     Args:
         work: what to run: a grid, say.
         out: the table of results.
-
-    Raises:
-        ConfigError: Two runs are the same, or the ratings cannot be read.
     """
 
     def __init__(self, work: Work[C], out: Path) -> None:
@@ -123,9 +120,6 @@ class Experiment(Generic[C]):
 
         Yields:
             Each run as it ends.
-
-        Raises:
-            ConfigError: A process was killed, or the results cannot be written.
         """
         missing = self.missing()
         for key, found in self._measured(missing, workers) if missing else ():

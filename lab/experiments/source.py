@@ -160,11 +160,7 @@ class Data(Frozen):
         )
 
     def path(self) -> Path:
-        """The file of what is not made up.
-
-        Raises:
-            ConfigError: A data set is not on this machine.
-        """
+        """The file of what is not made up."""
         return self.ratings or datasets.find(str(self.name), self.folder)
 
     def domain_of(self) -> Domain:
