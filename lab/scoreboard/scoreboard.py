@@ -50,7 +50,6 @@ COLUMNS = (*KEY, "adjacency", "claimed", "epsilon", "metric", "value", "error", 
 """``asked`` is the ε that a method was given; ``claimed`` what its paper says, ``epsilon`` what is true."""
 USUAL = {"likes": 4.0, "scale": [1, 5, 1], "delta": 1e-6, "people": protocol.HELD_OUT}
 """Options that a command leaves out where they have these values."""
-METRICS = {"lists": ("nDCG@100", "recall@20"), "ratings": ("RMSE",)}
 DRAWS = {"lists": people, "interactions": held_out}
 """How people or items are drawn, by task."""
 
@@ -120,9 +119,9 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
 def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
     """Best first at the smallest ε: every metric as the mean of the draws, with a 95 % interval of it."""
     some = results.filter(pl.col("unit").fill_null("").is_in([unit, ""]), task=task, data=name)
-    metrics = METRICS[task]
+    metrics = ("nDCG@100", "recall@20") if task in DRAWS else ("RMSE",)
     keys = "asked", "method", "claimed", "epsilon", "adjacency"
-    sign = -1 if task == "lists" else 1
+    sign = -1 if task in DRAWS else 1
     found, body = [], []
     for key, rows in some.group_by(*keys, maintain_order=True):
         values = [interval(rows.filter(metric=metric)["value"].to_numpy()) for metric in metrics]
