@@ -95,8 +95,7 @@ oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and aut
 test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools and PyTorch
 	@$(ONE) RECTOOLS=$(CURDIR)/.venv-rectools/bin/python .venv-elsewhere/bin/python -m pytest tests/elsewhere
 
-bench: $(VENV)/.lab-bench $(VENV)/.page  ## speed beside others, each pair in one run: one table of rows, exponents and marks
-	@tests/packages.sh chromium=chromium
+bench: $(VENV)/.lab-bench  ## speed beside others, each pair in one run: one table of rows and marks
 	@$(BIN)/python -m lab bench bench bench
 
 bench-ratios: $(VENV)/.dev $(VENV)/.lab  ## the four kernels beside peers, for half a minute: fails if one became slow
@@ -112,9 +111,8 @@ bench-spark: $(VENV)/.lab-bench $(VENV)/.spark  ## the same on Spark, with Java 
 bench-als: $(VENV)/.lab-bench $(VENV)/.lab-peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python -m lab bench als
 
-bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M
-	@$(BIN)/python -m lab bench top_n_models
-	@$(BIN)/python -m lab bench top_n_models --peers
+bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M, into results/top_n.csv
+	@$(BIN)/python -m lab bench scoreboard lists --draws 5 --epsilon 0.5 1 2 4 8 20 --out results/top_n.csv
 
 bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF and cornac
 	@$(BIN)/python -m lab bench sgd

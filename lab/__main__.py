@@ -5,10 +5,7 @@ from typing import Any
 import typer
 
 from hushrec.cli.app import Commands
-from lab.commands import data
-from lab.commands.bench import bench
-from lab.commands.grid import grid
-from lab.commands.reproduce import reproduce
+from lab.commands import bench, data, grid, reproduce
 
 COMMANDS = ("reproduce", "grid", "data", "bench")
 
@@ -31,7 +28,7 @@ app = typer.Typer(
 )
 app.command()(reproduce)
 app.command()(grid)
-app.add_typer(data.app, name="data")
+app.add_typer(data, name="data")
 app.command(context_settings={"allow_extra_args": True, "allow_interspersed_args": False})(bench)
 
 if __name__ == "__main__":

@@ -94,12 +94,7 @@ class PublishedModel(PrivateModel):
         _refuse(self)
 
     def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
-        """The noise that the paper prints, by name of measurement, with the true sensitivities.
-
-        Raises:
-            BudgetUnsupported: The paper does not have this unit, adjacency or noise.
-            ConfigError: A setting has no effect under this budget.
-        """
+        """The noise that the paper prints, by name of measurement, with the true sensitivities."""
         queries, split = self.to_measure(domain, budget), self.budget_split(domain, budget)
         claims = self.claims(domain, budget)
         noisy = (query for query in queries if not query.is_exact)
@@ -119,11 +114,7 @@ class PublishedMethod(Method):
 
     @abstractmethod
     def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
-        """The noise that the paper prints, by name of measurement.
-
-        Raises:
-            BudgetUnsupported: The paper does not have this unit or adjacency.
-        """
+        """The noise that the paper prints, by name of measurement."""
 
     @abstractmethod
     def law(self, ratings: People, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
@@ -149,11 +140,7 @@ class Cost:
 
 
 def cost(form: PublishedModel | PublishedMethod, domain: Domain, budget: Budget) -> Cost:
-    """What a form claims, and what its noise truly costs, from public facts alone.
-
-    Raises:
-        BudgetUnsupported: The paper does not have this unit, adjacency or noise.
-    """
+    """What a form claims, and what its noise truly costs, from public facts alone."""
     noises = form.printed(domain, budget).values()
     known = all(not isinstance(noise, PaperNoise) or math.isfinite(noise.loss) for noise in noises)
     return Cost(form.claim(budget), spent_of(noises).planned_epsilon(budget.delta) if known else math.inf)
@@ -229,11 +216,7 @@ class PaperRun(WithoutNoise):
 
     @classmethod
     def of(cls, form: PublishedModel, domain: Domain, budget: Budget, seed: int) -> Self:
-        """The run of a form under a budget.
-
-        Raises:
-            BudgetUnsupported: The paper does not have this unit, adjacency or noise.
-        """
+        """The run of a form under a budget."""
         return cls(terms=budget, printed=form.printed(domain, budget), keys=Seeded(seed))
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
@@ -351,10 +334,6 @@ def fit(data: People, form: PublishedModel, budget: Budget, seed: int) -> Releas
         form: the model.
         budget: the ε that the paper claims, with its δ, unit and adjacency.
         seed: of the noise.
-
-    Raises:
-        BudgetUnsupported: The paper does not have this unit, adjacency or noise, or an ε for each user.
-        DataError: The model learns from another kind of feedback.
     """
     if data.has_personal_epsilon:
         raise BudgetUnsupported(
@@ -378,9 +357,6 @@ def randomize(ratings: People, method: PublishedMethod, budget: Budget, seed: in
 
     Returns:
         The data set, and which of its rows is whose.
-
-    Raises:
-        BudgetUnsupported: The paper does not have this unit or adjacency.
     """
     domain = ratings.domain
     (name,) = method.printed(domain, budget)

@@ -63,9 +63,6 @@ def class_of(name: str) -> type:
 
     Args:
         name: of the class, or as ``hushrec.models.class_of`` takes it.
-
-    Raises:
-        ConfigError: There is none.
     """
     return _FORMS.get(name) or models.class_of(name, models.MODELS)
 

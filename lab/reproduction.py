@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,15 @@ import polars as pl
 from scipy.special import stdtrit
 
 import hushrec
+from hushrec.data.people import People
+from hushrec.data.split import holdout
 from hushrec.errors import ConfigError
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Curve, summary
 from lab.experiments.results import RUN
+from lab.experiments.runner import Bench, Work
+from lab.experiments.source import Data, Split
 from lab.experiments.tables import placed
-from lab.experiments.work import Bench, Work
 
 GRIDS = Path(__file__).parent / "grids"
 Works = Callable[[Path | None], Mapping[str, Work[Any]]]
@@ -61,11 +65,7 @@ class Reproduction:
 
 
 def named(name: str) -> Reproduction:
-    """A reproduction.
-
-    Raises:
-        ConfigError: There is none of that name.
-    """
+    """A reproduction."""
     if name not in MODULES:
         raise ConfigError(f"there is no reproduction {name!r}; there are {', '.join(MODULES)}")
     module = import_module(f"lab.{MODULES[name]}")
@@ -79,7 +79,7 @@ def grids(*names: str) -> Callable[[Path | None], dict[str, Grid]]:
 
 
 def read(results: Path, *names: str) -> dict[str, pl.DataFrame]:
-    """Tables of finished runs, by name. Privacy: private."""
+    """Tables of finished runs, by name."""
     paths = {name: results / f"{name}.parquet" for name in names}
     if absent := [path for path in paths.values() if not path.exists()]:
         raise ConfigError(f"{absent[0]} is not there; leave out --no-runs, and the runs are made first")
@@ -87,11 +87,7 @@ def read(results: Path, *names: str) -> dict[str, pl.DataFrame]:
 
 
 def page(name: str, parts: Mapping[str, str], folder: Path) -> None:
-    """Write a page: that of the laboratory, with each part between its mark and the next end of a table.
-
-    Raises:
-        KeyError: The page has no mark of a part.
-    """
+    """Write a page: that of the laboratory, with each part between its mark and the next end of a table."""
     home = Path(__file__).parent / MODULES[name].partition(".")[0]
     text = (home / f"{name}.md").read_text(encoding="utf-8")
     for part, made in parts.items():
@@ -117,7 +113,7 @@ def curves(data: Mapping[str, pl.DataFrame], path: Path) -> None:
 
 
 def mean(values: Iterable[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval over seeds; NaN of one. Privacy: private."""
+    """Mean and half the width of its 95 % interval over seeds; NaN of one."""
     values = list(values)
     n, centre = len(values), sum(values) / len(values)
     spread = math.sqrt(sum((v - centre) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
@@ -180,3 +176,41 @@ class Trials:
     def bench(self) -> Bench[Trial]:
         """Where they are run."""
         return self.place
+
+
+@dataclass(frozen=True)
+class OnRatings:
+    """A bench that loads ratings once.
+
+    Attributes:
+        data: the ratings.
+    """
+
+    data: Data
+
+    @cached_property
+    def ratings(self) -> People:
+        """All of them."""
+        return self.data.load().require_ratings(by="the reproduction")
+
+    def open(self) -> None:
+        """Load the ratings."""
+        self.ratings  # noqa: B018  (cached)
+
+
+@dataclass(frozen=True)
+class Held(OnRatings):
+    """A bench that chooses parameters on a part of the training ratings, which then trains like the others.
+
+    Attributes:
+        split: training and test parts.
+    """
+
+    split: Split
+
+    def parts(self, number: int, fraction: float) -> tuple[People, People, People, People]:
+        """Training and test part, and the training part without what chooses, and that."""
+        train, _, test = (
+            part.require_ratings(by="the reproduction") for part in self.split.parts(self.ratings, number)
+        )
+        return train, test, *holdout(train, fraction, self.split.seed + number)

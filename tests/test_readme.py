@@ -43,7 +43,7 @@ def test_the_table_has_the_figures_of_the_results():
     """Those of MovieLens 1M at ε = 1."""
     results = (ROOT / "lab/scoreboard/top_n.md").read_text("utf-8")
     stored = re.search(
-        r"<!-- table: top_n.csv; MovieLens 1M, likes; people -->\n(.*?)\n\n", results, re.DOTALL
+        r"<!-- table: top_n.csv; MovieLens 1M, likes; lists -->\n(.*?)\n\n", results, re.DOTALL
     )[1]
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in stored.splitlines()]
     units = {"rating": "like", "record": "like", "user": "user"}

@@ -8,33 +8,34 @@ Two attackers have the same facts about the same people. *Scoreboard-RH* is the 
 also knows how the rows were randomized, and sums log-likelihood ratios. Both turn a known fact (an item and
 its step) into a score for a row, given the row's symbol for that item. No attack proves that there is no
 better one.
+
+Privacy: private. What an attack finds is measured on private ratings; nothing is charged.
 """
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import default_rng
 from scipy.special import expit, logit
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.curator.randomize import Reported, report_rows
 from hushrec.data.people import People
-from hushrec.errors import ConfigError, DataError
+from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.kernels.compiled import compiled
+from hushrec.kernels.csr import frozen
 from hushrec.kernels.transpose import transpose
-from lab.attacks.linkage_scores import standings
-
-__all__ = [
-    "ECCENTRICITY",
-    "Attack",
-    "Linkage",
-    "Tables",
-    "informed",
-    "linkage",
-    "response_channel",
-    "scoreboard",
-    "substitution_channel",
-]
+from hushrec.models.du_leighton_patel.distance_based import DistanceBased
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
+from lab.published import PublishedMethod, randomize
 
 _RHO = 1.5 / 4
 """ρ0 of Narayanan & Shmatikov 2008, §5: 1.5 stars, as a share of the scale 1 to 5."""
@@ -46,7 +47,7 @@ _REACH = np.linspace(-30, 30, 601)
 """Row activities that the informed attacker considers."""
 
 Tables = Callable[[Ints32, Bytes], Floats]
-"""Maps known items and steps, shape (targets, known), to the tables of ``linkage_scores.standings``."""
+"""Maps known items and steps, shape (targets, known), to the tables of ``standings``."""
 
 
 def scoreboard(released: People) -> tuple[Bytes, Tables]:
@@ -57,8 +58,6 @@ def scoreboard(released: People) -> tuple[Bytes, Tables]:
 
     Returns:
         Kind of each row, the same for all, shape (released.n_users,); tables of the score of each fact.
-
-    Privacy: post-processing of ``released``.
     """
     scale = released.domain.scale
     support = np.bincount(released.items, minlength=released.domain.n_items)
@@ -90,8 +89,6 @@ def informed(released: People, channel: Floats, wrong: float) -> tuple[Bytes, Ta
 
     Returns:
         Kind of each row, shape (released.n_users,); tables of the score of each fact.
-
-    Privacy: post-processing of ``released``.
     """
     n_values, n_items, counts = len(channel) - 1, released.domain.n_items, released.counts
     codes = released.items.astype(np.int64) * n_values + _steps(released)
@@ -129,11 +126,6 @@ def response_channel(n_values: int, exponent: float, *, asked: float = 1.0) -> F
     Returns:
         P(y | a), shape (n_values + 1, n_values + 1): asked · (1 − e^−exponent) if y is a, else asked ·
         e^−exponent/n_values; plus 1 − asked for "not rated".
-
-    Raises:
-        ConfigError: A number is out of range.
-
-    Privacy: public.
     """
     if not (n_values >= 1 and exponent >= 0 and 0 <= asked <= 1):
         raise ConfigError("randomized response needs n_values ≥ 1, exponent ≥ 0, and asked from 0 to 1")
@@ -157,11 +149,6 @@ def substitution_channel(released: People, keep_probability: float) -> Floats:
 
     Returns:
         P(y | a), shape (n_values + 1, n_values + 1).
-
-    Raises:
-        ConfigError: p* is not a probability.
-
-    Privacy: post-processing of ``released``.
     """
     if not 0 <= keep_probability <= 1:
         raise ConfigError("keep_probability must be from 0 to 1")
@@ -191,8 +178,6 @@ class Attack:
         first: share of the targets whose own row scores highest; 1/t if t rows share that score.
         named: share of the targets whose own row the attacker names, because it stands out far enough.
         misnamed: share of the targets for whom the attacker names somebody else's row.
-
-    Privacy: private.
     """
 
     name: str
@@ -211,8 +196,6 @@ class Linkage:
         wrong: how many of the facts are wrong.
         rows: number of published rows.
         attacks: Scoreboard-RH, and the informed attacker if there is one.
-
-    Privacy: private. ``str`` says so.
     """
 
     targets: int
@@ -308,24 +291,10 @@ def linkage(
 
     Returns:
         The success of both attackers.
-
-    Raises:
-        ConfigError: A number is out of range, or the law is malformed.
-        DataError: The ratings have different catalogues or scales, ``rows`` does not match, there are fewer
-            than two published rows, or nobody has enough ratings.
-
-    Privacy: private.
     """
     if not (targets >= 1 and 0 <= wrong < known):
         raise ConfigError("set targets to at least 1, and wrong from 0 to less than known")
-    rows = _fitting(released, truth, np.asarray(rows))
     k = released.domain.scale.n_values + 1
-    if channel is not None and not (
-        channel.shape == (k, k) and bool((channel >= 0).all()) and np.allclose(channel.sum(axis=1), 1)
-    ):
-        raise ConfigError(
-            "law needs a row of probabilities for not rated and for each step of the scale, in order"
-        )
     people, items, steps = _facts(truth, targets, known, wrong, seed)
     attackers = {"Scoreboard-RH": scoreboard(released)}
     if channel is not None:
@@ -354,22 +323,6 @@ def _steps(ratings: People) -> Bytes:
     return ratings.values
 
 
-def _fitting(released: People, truth: People, rows: Ints) -> Ints:
-    """The rows as int64, if they match both sets of ratings."""
-    if released.domain.items != truth.domain.items or released.domain.scale != truth.domain.scale:
-        raise DataError("published and private ratings have different catalogues or scales; use one domain")
-    if released.n_users < 2:
-        raise DataError("there are fewer than two published rows; an attack needs at least two")
-    if rows.shape != (truth.n_users,) or not np.issubdtype(rows.dtype, np.integer):
-        raise DataError("rows must hold one integer for each user of the private ratings")
-    present = rows[rows >= 0]
-    if rows.min(initial=-1) < -1 or rows.max(initial=-1) >= released.n_users:
-        raise DataError("rows names rows that do not exist; use −1 for users without a row")
-    if len(np.unique(present)) != len(present):
-        raise DataError("rows gives one published row to several people; give each row to one person")
-    return rows.astype(np.int64)
-
-
 def _facts(truth: People, targets: int, known: int, wrong: int, seed: int) -> tuple[Ints, Ints32, Bytes]:
     """The targets, and the items and steps known of each, with wrong facts last."""
     rng, n_items = default_rng(seed), truth.domain.n_items
@@ -387,3 +340,172 @@ def _facts(truth: People, targets: int, known: int, wrong: int, seed: int) -> tu
         steps[target, : known - wrong] = _steps(truth)[right]
         items[target, known - wrong :] = rng.choice(strange, wrong, replace=False)
     return people, items, steps
+
+
+# -- the score of every row ----------------------------------------------------------------------------------
+
+_TASKS = 8  # per thread: popular items make some targets slower than others
+
+
+def standings(
+    indptr: Ints,
+    rows: Ints32,
+    steps: Bytes,
+    kinds: Bytes,
+    items: Ints32,
+    tables: Floats,
+    own: Ints,
+    *,
+    threads: int = 2,
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Score every published row against each target's known items, and summarise the scores.
+
+    Narayanan & Shmatikov 2008, §4: with the symbol y_ri of item i in row r, 0 where it holds nothing and its
+    step + 1 otherwise, and the row's kind c_r,
+
+        S_r = Σ_k table_k[c_r, y_ri(k)],    eccentricity = (max S − max₂ S)/σ(S).
+
+    If scores are log-likelihood ratios and all rows are equally likely a priori, the best row is the target's
+    with probability 1/Σ_r e^(S_r − max S). Only rows that rate a known item are visited for it. Memory in
+    addition to the arguments: 8 bytes per published row and thread.
+
+    Args:
+        indptr: where each item's published ratings start, then where the last ones end, shape (n_items + 1,).
+        rows: published row of each rating, shape (n_ratings,).
+        steps: steps of each rating, shape of ``rows``.
+        kinds: kind of each published row, shape (n_rows,), n_rows ≥ 2.
+        items: known items of each target, shape (targets, known).
+        tables: what each known item adds to the score of a row, by kind and symbol, finite, shape
+            (targets, known, kinds, symbols).
+        own: row of each target, −1 if there is none, shape (targets,).
+        threads: number of threads; the result does not depend on it.
+
+    Returns:
+        for each target: a row of the highest score; the number of rows with that score; the eccentricity, 0
+        if there are several; the probability that the row is the target's; the score of the target's own row,
+        −∞ if there is none, minus the highest score.
+    """
+    n_targets = len(items)
+    best, ties = np.empty(n_targets, np.int64), np.empty(n_targets, np.int64)
+    eccentricity, chance, behind = np.empty((3, n_targets))
+    published = frozen(indptr, np.int64), frozen(rows, np.int32), frozen(steps, np.uint8)
+    known = frozen(items, np.int32), frozen(tables, np.float64), frozen(own, np.int64)
+    common = *published, frozen(kinds, np.uint8), *known, best, ties, eccentricity, chance, behind
+    cuts = np.unique(np.linspace(0, n_targets, _TASKS * threads + 1).astype(np.int64)).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda task: _standings(*task, *common), pairwise(cuts)))
+    return best, ties, eccentricity, chance, behind
+
+
+@compiled(nogil=True)
+def _standings(
+    begin: int,
+    end: int,
+    indptr: Ints,
+    rows: Ints32,
+    steps: Bytes,
+    kinds: Bytes,
+    items: Ints32,
+    tables: Floats,
+    own: Ints,
+    best: Ints,
+    ties: Ints,
+    eccentricity: Floats,
+    chance: Floats,
+    behind: Floats,
+) -> None:
+    """What ``standings`` returns, for the targets ``begin`` to ``end``."""
+    n_rows = len(kinds)
+    scores, nothing = np.empty(n_rows), np.empty(tables.shape[2])
+    for t in range(begin, end):
+        for kind in range(len(nothing)):
+            nothing[kind] = 0.0
+            for k in range(items.shape[1]):
+                nothing[kind] += tables[t, k, kind, 0]
+        for r in range(n_rows):
+            scores[r] = nothing[kinds[r]]
+        for k in range(items.shape[1]):
+            for p in range(indptr[items[t, k]], indptr[items[t, k] + 1]):
+                table = tables[t, k, kinds[rows[p]]]
+                scores[rows[p]] += table[np.int64(steps[p]) + 1] - table[0]
+        top, second, where, shared, total = -np.inf, -np.inf, 0, 0, 0.0
+        for r in range(n_rows):
+            score = scores[r]
+            total += score
+            if score > top:
+                top, second, where, shared = score, top, r, 1
+            else:
+                second = max(second, score)
+                shared += score == top
+        squares, likely = 0.0, 0.0
+        for r in range(n_rows):
+            likely += np.exp(scores[r] - top)
+            squares += (scores[r] - total / n_rows) ** 2
+        spread = np.sqrt(squares / n_rows)
+        best[t], ties[t] = where, shared
+        eccentricity[t] = (top - second) / spread if shared == 1 and spread > 0 else 0.0
+        chance[t] = 1 / likely
+        behind[t] = scores[own[t]] - top if own[t] >= 0 else -np.inf
+
+
+# -- before a release ----------------------------------------------------------------------------------------
+
+
+def simulate_attack(
+    ratings: People,
+    method: Method | None,
+    budget: Budget | None = None,
+    *,
+    targets: int = 1000,
+    known: int = 8,
+    wrong: int = 2,
+    seed: int = 0,
+) -> Linkage:
+    """How many people would be found in a data set released by this method.
+
+    Nobody, not even the curator, can match the rows of a published data set to people. So this simulates the
+    attack: it makes a seeded data set by the same law, attacks it with both attackers of ``linkage``, and
+    discards it.
+
+    Args:
+        ratings: the private ratings.
+        method: how they would be released; None for unchanged ratings.
+        budget: as for ``hushrec.randomize``.
+        targets, known, wrong: as for ``linkage``.
+        seed: seed of the release, and of targets and facts.
+
+    Returns:
+        The shares of people who were found.
+    """
+    attack = {"targets": targets, "known": known, "wrong": wrong, "seed": seed}
+    if method is None:
+        everybody = np.arange(ratings.n_users)
+        return linkage(ratings, ratings, everybody, channel=substitution_channel(ratings, _NEARLY), **attack)
+    made = seeded(ratings, method, budget, Seeded(seed))
+    rows, whose = made.data.ratings, made.rows
+    if ratings.domain.users:  # the truth holds only users who rated
+        listed = ratings.domain.user_positions
+        whose = whose[[listed[user] for user in ratings.users.to_pylist()]]
+    return linkage(rows, ratings, whose, channel=_channel(method, made.data), **attack)
+
+
+_NEARLY = 0.999
+"""Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
+
+
+def seeded(ratings: People, method: Method, budget: Budget | None, keys: Seeded) -> Reported:
+    """A data set by a method of hushrec or of a paper, with seeded randomness, and whose its rows are."""
+    if isinstance(method, PublishedMethod):
+        if budget is None:
+            raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")
+        return randomize(ratings, method, budget, keys)
+    planned = method.plan(ratings.domain, budget)
+    return report_rows(ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys))
+
+
+def _channel(method: Method, data: ReleasedData) -> Floats:
+    rows, law = data.ratings, data.settings
+    if isinstance(method, DistanceBased):
+        return substitution_channel(rows, method.keep_probability)
+    asked = (law["answered"] or rows.domain.n_items) / rows.domain.n_items
+    return response_channel(rows.domain.scale.n_values, law["exponent"], asked=asked)

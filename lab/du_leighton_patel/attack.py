@@ -18,7 +18,7 @@ import hushrec as hr
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.local.substitution import worst_per_slot
-from lab.attacks.rehearsal import simulate_attack
+from lab.attacks.linkage import simulate_attack
 from lab.du_leighton_patel.randomizing import RANDOMIZED, SHARED, UNSTATED
 from lab.experiments import datasets
 from lab.experiments.tables import markdown
@@ -44,7 +44,7 @@ class Attack:
 
     @cached_property
     def ratings(self) -> hr.People:
-        """All of it, under a domain that names its items. Privacy: private."""
+        """All of it, under a domain that names its items."""
         table = datasets.table("ml-1m", self.folder)
         domain = hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000)
         ratings: hr.People = hr.load(table, domain)

@@ -32,7 +32,7 @@ from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.fixed_point import written_above
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.sums.kernels.neighbours import item_knn, user_knn
-from lab.attacks.rehearsal import seeded
+from lab.attacks.linkage import seeded
 from lab.experiments import datasets
 from lab.published import DuRepresentatives, DuResponse, PublishedMethod, cost
 from lab.reproduction import Trial, Trials
@@ -100,14 +100,7 @@ def _others() -> Iterator[dict[str, Any]]:
     for epsilon in CAPPED:
         yield {**response, "analysis": "corrected", "epsilon": epsilon, "max_per_user": CAP}
     yield from ({"release": "central", "epsilon": epsilon} for epsilon in CENTRAL)
-    for keep, group in itertools.product(PAPER, (0.0, 0.5, 0.9)):
-        if keep != group:
-            yield alter_ego(keep, group)
-    for slot, group in itertools.product((9.0, 10.0, 11.4, 13.9), (0.0, 0.5, 0.9)):
-        yield alter_ego(kept_at(slot, group), group, slot=slot)
-    for p in (0.8, 0.9):
-        yield from (alter_ego(p, p, share=share) for share in (0.01, 0.5))
-        yield from (alter_ego(p, p, distance=distance) for distance in ("cosine", "pearson", "d2p"))
+    yield from (alter_ego(kept_at(slot), 0.0, slot=slot) for slot in (9.0, 10.0, 11.4, 13.9))
 
 
 def alter_ego(keep: float, group: float, **others: Any) -> dict[str, Any]:
@@ -116,9 +109,9 @@ def alter_ego(keep: float, group: float, **others: Any) -> dict[str, Any]:
     return {"release": "distance-based", "keep": keep, "group": group, **usual, **others}
 
 
-def kept_at(slot: float, group: float) -> float:
-    """The p* at which a slot among SIDE items loses ε = ``slot``; more where (1 − p*) p is above p*."""
-    odds = (math.exp(slot) - 1) * (1 - group) / SIDE
+def kept_at(slot: float) -> float:
+    """The p* at which a slot among SIDE items, without groups, loses ε = ``slot``."""
+    odds = (math.exp(slot) - 1) / SIDE
     return odds / (1 + odds)
 
 
@@ -140,7 +133,7 @@ class Recommenders:
         """Nothing is loaded before its turn."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """Loss of every recommender. Privacy: private."""
+        """Loss of every recommender."""
         run = dict(trial.settings)
         if run["data"] not in self._blocks:
             self._blocks[run["data"]] = block(self.folder, run["data"])
@@ -177,7 +170,7 @@ def block(folder: Path | None, name: str) -> hr.People:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
         frame = hr.Domain(made.domain.items, scale=made.domain.scale, max_per_user=SIDE, max_users=SIDE)
         return replace(made, domain=frame)
-    table, scale = datasets.table(FILES[name], folder), datasets.NAMED[FILES[name]].frame["scale"]
+    table, scale = datasets.table(FILES[name], folder), datasets.SETS[FILES[name]].frame["scale"]
     for side in ("item", "user"):
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))
@@ -240,7 +233,7 @@ def worth(data: ReleasedData, method: Method, train: hr.People, budget: hr.Budge
 
 
 def grouped(train: hr.People, run: dict[str, Any]) -> dict[str, Any]:
-    """Groups and λ of a distance-based release. Privacy: private."""
+    """Groups and λ of a distance-based release."""
     at = quantile_threshold(train, run["distance"], run["share"])
     return {"distance": run["distance"], "threshold": at, "groups": run["groups"]}
 

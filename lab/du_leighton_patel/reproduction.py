@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from lab import reproduction
-from lab.du_leighton_patel import attack, likelihood, randomizing
+from lab.du_leighton_patel import attack, randomizing
 from lab.du_leighton_patel.randomizing import FULL, SHARED
 from lab.experiments.plots import COLOURS, REFERENCE, canvas, errorbars, svg
 from lab.experiments.tables import markdown
@@ -23,13 +23,7 @@ BASELINE = 800.47
 PAPER = {0.8: (1193.31, "49.1"), 0.9: (917.44, "14.6"), 0.95: (843.11, "5.06"), 0.97: (813.75, "1.66")}
 """Of the paper's table: p = p* → the loss of the released rows, and the increase as it is printed, in %."""
 RESPONSE, DISTANCE_BASED = "randomized response", "distance-based"
-WHO = {
-    "means": "unbiased means",
-    "users": "user-kNN",
-    "items": "item-kNN",
-    "factors": "MF",
-    "users, holes as 0": "user-kNN, holes as 0",
-}
+WHO = {"users": "user-kNN", "items": "item-kNN"}
 KEYS = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
 KEYS += ["max_per_user", "by", "by_distance", "k", "query"]
 Points = list[tuple[float, float, float]]
@@ -37,7 +31,7 @@ Points = list[tuple[float, float, float]]
 
 def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and du.csv."""
-    data = read(results, "du-releases", "du-linkage", "du-likelihood")
+    data = read(results, "du-releases", "du-linkage")
     loss = pl.col("loss") / pl.col("n")
     rows = data["du-releases"].with_columns(rmse=loss.sqrt(), loss=loss * 1000)
     few = rows.filter(pl.col("seed") < randomizing.FEW)  # those that every release has
@@ -51,11 +45,7 @@ def page(results: Path, folder: Path) -> None:
         "variants": _variants(rows),
         "figures": reproduction.picture(_by_claim(rows), "du-loss", "the paper's two figures", folder),
         "k": _by_k(rows),
-        **{f"recommenders {name}": _recommenders(few, name) for name in SETS},
-        "trade": _trade(rows),
-        "groupings": _groupings(rows),
         "linkage": attack.table(data["du-linkage"]),
-        "likelihood": likelihood.tables(data["du-likelihood"]),
     }
     reproduction.page("du", parts, folder)
     summed = rows.group_by(KEYS, maintain_order=True).agg(
@@ -152,60 +142,6 @@ def _by_k(rows: pl.DataFrame) -> str:
     return markdown(["loss", "", *(f"K = {k}" if k < 1000 else "all" for k in ks)], body)
 
 
-def _recommenders(rows: pl.DataFrame, data: str) -> str:
-    """Loss of every recommender at its best K, raw and released."""
-    rows = _among(rows, data=data, query="own")
-    releases = {"raw": _among(rows, release="raw")}
-    releases |= {("p = p* = " if p == 0.97 else "") + f"{p:g}": _alter_ego(rows, p) for p in (0.97, 0.9, 0.8)}
-    responses = _among(rows, release=RESPONSE, analysis="corrected")
-    releases |= {f"RR, ε = {e:,}": _among(responses, epsilon=float(e)) for e in (5000, 2000)}
-    body: list[list[str]] = []
-    distances: tuple[str | None, ...] = ("squared", "cosine", "pearson")
-    for by, distance in [(by, d) for by in ("users", "items") for d in distances] + [("factors", None)]:
-        cells = []
-        for made in releases.values():
-            best = _best(_among(made, by=by, by_distance=distance))
-            cells.append(_shown(best["loss"], 0) + (f" (K {best['k'][0]})" if distance else ""))
-        body.append([WHO[by] + (f", {distance}" if distance else ""), *cells])
-    return markdown(["", *releases], body)
-
-
-def _trade(rows: pl.DataFrame) -> str:
-    """At equal ε of a slot: which p and p* lose least, by the best recommender and K."""
-    body = []
-    rows = _among(rows, query="own").filter(pl.col("by").is_in(["users", "items", "factors"]))
-    for data in (name for name in rows["data"].unique(maintain_order=True) if name != FULL):
-        for slot in (9.0, 10.0, 11.4, 13.9):
-            cells = []
-            for group in (0.0, 0.5, 0.9):
-                best = _best(_among(rows, data=data, release=DISTANCE_BASED, slot=slot, group=group))
-                more = best["cell_epsilon"][0]
-                note = f" (ε = {more:.1f})" if more > slot + 0.05 else ""
-                cells.append(f"p* = {best['keep'][0]:.4f}{note}: {_shown(best['loss'], 0)}")
-            by, distance, k = best.select("by", "by_distance", "k").row(0)
-            found = f"{WHO[by]}, rank {k}" if distance is None else f"{WHO[by]}, {distance}, K = {k}"
-            body.append([data, f"{slot:g}", *cells, found])
-    return markdown(["", "ε of a slot", "p = 0", "p = 0.5", "p = 0.9", "recommender at p = 0.9"], body)
-
-
-def _groupings(rows: pl.DataFrame) -> str:
-    """Other λ and distances of groups."""
-    mine = _among(rows, data=ML, by="items", by_distance="pearson", query="own", k=10)
-    base, body = _among(mine, release="raw"), []
-    cases: list[tuple[str, dict[str, Any]]] = [
-        ("ratings, squared, 10 % of pairs", {}),
-        ("1 % of pairs", {"share": 0.01}),
-        ("50 % of pairs", {"share": 0.5}),
-        ("cosine", {"distance": "cosine"}),
-        ("Pearson", {"distance": "pearson"}),
-        ("D2P", {"distance": "d2p"}),
-    ]
-    for label, others in cases:
-        made = (_increases(base, _alter_ego(mine, p, **others)) for p in (0.8, 0.9))
-        body.append([label, *map(_shown, made)])
-    return markdown(["groups", "increase at p = p* = 0.8, %", "0.9, %"], body)
-
-
 def _raw(rows: pl.DataFrame, data: str) -> pl.DataFrame:
     """RMSE of each seed without a release, by the recommender and K of least mean."""
     return _best(_among(rows, data=data, release="raw", query="own"), "rmse").select("seed", raw="rmse")
@@ -299,7 +235,6 @@ def _works(folder: Path | None) -> dict[str, Trials]:
     return {
         "du-releases": randomizing.work(folder),
         "du-linkage": attack.work(folder),
-        "du-likelihood": likelihood.work(),
     }
 
 

@@ -1,1 +1,1 @@
-"""Grids of seeded runs, their data sets, plots and tables: results that are not private."""
+"""Grids of seeded runs, their data sets, figures and tables: results that are not private."""

@@ -21,8 +21,7 @@ from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
 from hushrec.settings import Frozen
 from lab import published
-from lab.experiments.case import Case
-from lab.experiments.measure import Bench
+from lab.experiments.measure import Bench, Case
 from lab.experiments.results import columns_of
 from lab.experiments.source import Data, Place, Split
 
@@ -67,16 +66,6 @@ class Run(Frozen):
     @classmethod
     def _is_a_model(cls, name: str) -> str:
         return published.name_of(published.class_of(name))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_analysis(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "analysis" in given:
-            raise ValueError(
-                "a run has no analysis: its model says what is run. Leave analysis out; for what a paper "
-                f"prints, set model to one of {', '.join(kind.__name__ for kind in published.MODELS)}"
-            )
-        return given
 
     @model_validator(mode="before")
     @classmethod
@@ -192,9 +181,6 @@ class Grid(Frozen):
         Args:
             path: the file.
             data: folder of the data sets that it names; by default where ``data get`` keeps them.
-
-        Raises:
-            ConfigError: It cannot be read, or a key is missing, unknown or wrong.
         """
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -209,11 +195,7 @@ class Grid(Frozen):
             raise ConfigError(f"{path}: {error}") from None
 
     def cases(self) -> list[Case]:
-        """Every run, split by split, so that early rows already show whole curves.
-
-        Raises:
-            ConfigError: Two runs are the same, or something does not fit what people give.
-        """
+        """Every run, split by split, so that early rows already show whole curves."""
         self._require_fit()
         made = [case for split in self.split.numbers for case in self._cases(split)]
         seen: dict[str, str] = {}

@@ -3,10 +3,14 @@
 Privacy: private. Nothing is charged, and what is measured depends on what was held out.
 """
 
+import hashlib
+import json
 import math
+import sys
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import hushrec as hr
@@ -21,16 +25,75 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.release.artefact import Release
 from lab import published
-from lab.experiments.case import Case
 from lab.experiments.source import Parts, Split
-from lab.published import Cost, PublishedModel
+from lab.published import Cost, PublishedModel, analysis, name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run.
+
+    Attributes:
+        name: of its curve, or of the reference. A label: it changes no result.
+        split: number of the split.
+        config: the model; None for a reference.
+        budget: what is spent; None without noise.
+        seed: which draw of the noise on this split.
+        entropy: seed of the noise: the same for every model and ε, so that curves differ by these alone.
+        fold_in: whether known people fold in like everybody else.
+    """
+
+    name: str
+    split: int
+    config: Model | None = None
+    budget: Budget | None = None
+    seed: int = 0
+    entropy: int = 0
+    fold_in: bool = False
+
+    def coordinates(self) -> dict[str, Any]:
+        """What the result depends on, as columns of the table of results.
+
+        Unit, adjacency and δ are null where there is no noise, so such a run is made once for all of them.
+        """
+        config, budget = self.config, self.budget
+        return {
+            "model": name_of(type(config)) if config else self.name,
+            "unit": budget.unit if budget else None,
+            "adjacency": budget.adjacency if budget else None,
+            "analysis": analysis(config) if config else None,
+            "epsilon": budget.epsilon if budget else math.inf,
+            "delta": budget.delta if budget else None,
+            "split": self.split,
+            "seed": self.seed,
+            "fold_in": self.fold_in,
+            "settings": json.dumps(config.settings(), sort_keys=True) if config else None,
+        }
+
+    def key(self, source: dict[str, str]) -> str:
+        """SHA-256, in hex, of the coordinates, the ratings, their splits and hushrec's version.
+
+        For a model outside hushrec, the text of its module takes the place of a version.
+
+        Args:
+            source: digests of ratings and domain, and the way of splitting.
+        """
+        facts = {**self.coordinates(), **source, "hushrec": hr.__version__, **self._code()}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def _code(self) -> dict[str, str]:
+        """Digest of the module of a model outside hushrec."""
+        if self.config is None or ":" not in name_of(type(self.config)):
+            return {}
+        file = getattr(sys.modules[type(self.config).__module__], "__file__", None)
+        return {"code": hashlib.sha256(Path(file).read_bytes()).hexdigest()} if file else {}
 
 
 class Source(Protocol):
     """Where ratings or interactions come from."""
 
     def load(self) -> People:
-        """The ratings or interactions. Privacy: private."""
+        """The ratings or interactions."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +105,6 @@ class Bench:
         split: how it is divided.
         metrics: of rankings, such as recall@20.
         likes: of ratings that are ranked: the lowest rating of an item to be found.
-
-    Privacy: private.
     """
 
     data: Source
@@ -61,13 +122,7 @@ class Bench:
         self._feedback  # noqa: B018  (cached)
 
     def measure(self, case: Case) -> list[dict[str, Any]]:
-        """What a case came to, by column: one row.
-
-        Raises:
-            ArithmeticError: A prediction or score is not a finite number.
-
-        Privacy: private.
-        """
+        """What a case came to, by column: one row."""
         parts = self._of(case.split)
         start = time.perf_counter()
         if case.config is None:
@@ -88,7 +143,7 @@ class Bench:
         ]
 
     def errors(self, train: People, test: People, predicted: Floats) -> dict[str, Any]:
-        """Every metric on the test part. Privacy: private."""
+        """Every metric on the test part."""
         found = {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
         if not all(map(math.isfinite, found.values())):
             raise ArithmeticError("a prediction is not a finite number")

@@ -42,8 +42,6 @@ class Interval:
 
     Of 10 splits the interval covers the truth in 94.5 % of cases, of 5 in 93 %, of 4 in 88 %, of 3 in 75 %:
     no resample can reach beyond the splits that there are.
-
-    Privacy: private.
     """
 
     value: float
@@ -61,8 +59,6 @@ class Crossing:
         high: upper end.
         first: the grid's first ε.
         last: the grid's last ε.
-
-    Privacy: private.
     """
 
     value: float
@@ -111,13 +107,6 @@ def references(rows: pl.DataFrame) -> list[str]:
     """Names of the references, in the order of the rows."""
     exact = measured(rows).filter(pl.col("settings").is_null())
     return exact["name"].unique(maintain_order=True).to_list()
-
-
-def exact(rows: pl.DataFrame) -> list[str]:
-    """Names of the models that were run without noise, under one analysis alone; they may have no curve."""
-    alone = measured(rows).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
-    found = alone.select("name", "analysis").unique(maintain_order=True)["name"].to_list()
-    return [name for name in found if found.count(name) == 1]
 
 
 def unpriced(rows: pl.DataFrame) -> list[Curve]:
@@ -180,9 +169,6 @@ def crossing(rows: pl.DataFrame, curve: Curve, level: str) -> Crossing:
 
     Returns:
         The crossing with its interval.
-
-    Raises:
-        ConfigError: Curve or level is not there, or the level is several.
     """
     metric = metrics(rows)[0]
     rows = measured(rows)

@@ -5,14 +5,14 @@ import os
 import platform
 import signal
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,6 @@ import polars as pl
 import hushrec
 from hushrec.errors import ConfigError
 from lab.experiments.results import Results
-from lab.experiments.work import Bench, C, Work
 
 _VERSIONS = {
     "hushrec": hushrec.__version__,
@@ -34,6 +33,52 @@ _THREADS = (
     "NUMBA_NUM_THREADS",
     "POLARS_MAX_THREADS",
 )
+
+
+class Case(Protocol):
+    """One run, as the runner sees it."""
+
+    @property
+    def name(self) -> str:
+        """Of its curve: a label."""
+
+    def coordinates(self) -> dict[str, Any]:
+        """What its result depends on, by column."""
+
+    def key(self, source: dict[str, str]) -> str:
+        """Digest of the coordinates, the source and hushrec's version."""
+
+
+C = TypeVar("C", bound=Case)
+C_contra = TypeVar("C_contra", bound=Case, contravariant=True)
+
+
+class Bench(Protocol[C_contra]):
+    """A place to run cases: hashable, and small until ``open``, because it is sent to other processes."""
+
+    def __hash__(self) -> int: ...
+
+    def open(self) -> None:
+        """Load what all cases need. An error here ends the experiment."""
+
+    def measure(self, case: C_contra, /) -> list[dict[str, Any]]:
+        """What the case comes to: its rows, without coordinates. An error here is the case's alone."""
+
+
+class Work(Protocol[C]):
+    """An experiment: a grid, or the runs of a reproduction."""
+
+    def columns(self) -> dict[str, Any]:
+        """Columns of the table and their types, ``key`` and ``error`` among them."""
+
+    def source(self) -> dict[str, str]:
+        """What all cases share, by column."""
+
+    def cases(self) -> Sequence[C]:
+        """Every run, in the order of the table."""
+
+    def bench(self) -> Bench[C]:
+        """Where they are run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +100,6 @@ class Experiment(Generic[C]):
     Args:
         work: what to run: a grid, say.
         out: the table of results.
-
-    Raises:
-        ConfigError: Two runs are the same, or the ratings cannot be read.
-
-    Privacy: private. Nothing is charged, and errors are measured on held-out ratings.
     """
 
     def __init__(self, work: Work[C], out: Path) -> None:
@@ -69,8 +109,7 @@ class Experiment(Generic[C]):
 
     def missing(self) -> dict[str, C]:
         """The runs that are not there, and those that failed."""
-        rows = self._results.rows()
-        there = set(rows.filter(pl.col("error").is_null())["key"])
+        there = {key for key, rows in self._results.runs().items() if "error" not in rows[0]}
         return {key: case for key, case in self.cases.items() if key not in there}
 
     def run(self, workers: int = 1) -> Iterator[Done[C]]:
@@ -81,27 +120,25 @@ class Experiment(Generic[C]):
 
         Yields:
             Each run as it ends.
-
-        Raises:
-            ConfigError: A process was killed, or the results cannot be written.
         """
         missing = self.missing()
-        if not missing:
-            return
+        for key, found in self._measured(missing, workers) if missing else ():
+            shared = {**missing[key].coordinates(), "key": key, **self._source, **_VERSIONS}
+            self._results.add([{**shared, **row} for row in found])
+            yield Done(missing[key], found[0].get("error"))
+
+    def _measured(self, missing: Mapping[str, C], workers: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         bench = self._work.bench()
         if workers == 1:
             bench.open()
             for key, case in missing.items():
-                yield Done(case, _keep(bench, self._results, {"key": key, **self._source}, case))
+                yield key, _tried(bench, case)
             return
         with _one_thread_each(), _pool(min(workers, len(missing))) as pool:
-            asked: dict[Future[str | None], C] = {
-                pool.submit(_run, bench, self._results, {"key": key, **self._source}, case): case
-                for key, case in missing.items()
-            }
+            asked = {pool.submit(_run, bench, case): key for key, case in missing.items()}
             try:
                 for future in as_completed(asked):
-                    yield Done(asked[future], future.result())
+                    yield asked[future], future.result()
             except BrokenProcessPool:
                 raise ConfigError(
                     "a process of the experiment ended by itself, most likely for lack of memory; start it "
@@ -110,26 +147,19 @@ class Experiment(Generic[C]):
 
     def table(self) -> pl.DataFrame:
         """Everything that is finished, written as one table."""
-        return self._results.merge(self._names())
-
-    def _names(self) -> dict[str, str]:
-        return {key: case.name for key, case in self.cases.items()}
+        return self._results.table({key: case.name for key, case in self.cases.items()})
 
 
-def _keep(bench: Bench[C], results: Results, about: dict[str, str], case: C) -> str | None:
-    """Measure a case and keep its rows; of one that fails, ``error`` says why."""
-    _forget_peak()
+def _tried(bench: Bench[C], case: C) -> list[dict[str, Any]]:
+    """The rows of a case; of one that fails, ``error`` says why."""
     try:
-        found = bench.measure(case)
+        return bench.measure(case)
     except Exception as error:  # whatever it is, the other runs go on
-        found = [{"error": f"{type(error).__name__}: {error}"}]
-    shared = {**case.coordinates(), **about, "peak_mb": _peak(), **_VERSIONS}
-    results.add([{**shared, **row} for row in found])
-    return found[0].get("error")
+        return [{"error": f"{type(error).__name__}: {error}"}]
 
 
-def _run(bench: Bench[C], results: Results, about: dict[str, str], case: C) -> str | None:
-    return _keep(_opened(bench), results, about, case)
+def _run(bench: Bench[C], case: C) -> list[dict[str, Any]]:
+    return _tried(_opened(bench), case)
 
 
 @cache
@@ -137,21 +167,6 @@ def _opened(bench: Bench[C]) -> Bench[C]:
     """Of a worker process: the first bench that equals this one, with what it has loaded."""
     bench.open()
     return bench
-
-
-def _forget_peak() -> None:
-    """Have Linux measure the largest resident size from here."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak() -> float | None:
-    """Largest resident size of this process in MB; None where the system does not tell."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024 / 1e6
-    return None
 
 
 def _start() -> None:
@@ -180,12 +195,10 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """An environment in which processes that are started use one thread."""
-    before = {name: os.environ.get(name) for name in _THREADS}
+    before = dict(os.environ)
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)

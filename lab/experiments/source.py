@@ -92,7 +92,7 @@ class Data(Frozen):
     """Where the ratings, or interactions, come from.
 
     Args:
-        name: a public data set, one of ``lab.experiments.datasets.NAMED``. Its items, scale and number of
+        name: a public data set, one of ``lab.experiments.datasets.SETS``. Its items, scale and number of
             users are known; a table of the domain adds to them, or replaces them.
         ratings: or a file that ``hushrec.load`` reads, of what the domain declares; relative to the grid's
             folder.
@@ -121,10 +121,10 @@ class Data(Frozen):
         if not isinstance(given, dict) or "name" not in given:
             return given
         name, domain = given["name"], given.get("domain", {})
-        if name not in datasets.NAMED:
-            raise ValueError(f"there is no data set {name!r}; there are {', '.join(datasets.NAMED)}")
+        if name not in datasets.SETS:
+            raise ValueError(f"there is no data set {name!r}; there are {', '.join(datasets.SETS)}")
         if isinstance(domain, dict):
-            given = {**given, "domain": {**datasets.NAMED[name].frame, **domain}}
+            given = {**given, "domain": {**datasets.SETS[name].frame, **domain}}
         return given if info.context is None else {"folder": info.context.data, **given}
 
     @model_validator(mode="after")
@@ -146,7 +146,7 @@ class Data(Frozen):
         return f"{given:,} made-up {self.feedback} by {users:,} users of {items:,} items"
 
     def digest(self) -> str:
-        """SHA-256, in hex, of the file, or of how the ratings are made up. Privacy: private."""
+        """SHA-256, in hex, of the file, or of how the ratings are made up."""
         if self.generated:
             said = self.model_dump_json(exclude={"name", "folder"})
             return hashlib.sha256(said.encode()).hexdigest()
@@ -160,11 +160,7 @@ class Data(Frozen):
         )
 
     def path(self) -> Path:
-        """The file of what is not made up.
-
-        Raises:
-            ConfigError: A data set is not on this machine.
-        """
+        """The file of what is not made up."""
         return self.ratings or datasets.find(str(self.name), self.folder)
 
     def domain_of(self) -> Domain:
@@ -181,7 +177,7 @@ class Data(Frozen):
         return self.domain_of().feedback
 
     def load(self) -> People:
-        """The ratings or interactions. Privacy: private, unless they are made up."""
+        """The ratings or interactions."""
         ratings = self._load()
         if not self.personal_epsilon:
             return ratings
@@ -217,8 +213,6 @@ class Parts(NamedTuple):
         train: what models are fitted to.
         fold_in: what the users of the test part fold in; the training part unless they are held out whole.
         test: what is predicted or found.
-
-    Privacy: private.
     """
 
     train: People
@@ -296,7 +290,7 @@ class Split(Frozen):
         return f"{how}, seed {self.seed}"
 
     def parts(self, feedback: People, number: int) -> Parts:
-        """The parts of one split. Privacy: private."""
+        """The parts of one split."""
         if self.kind == "people":
             seed = self.seed + number
             return Parts(

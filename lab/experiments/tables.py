@@ -1,4 +1,4 @@
-"""Tables of a results page, in Markdown, and the facts that stand beside a table or a figure.
+"""Tables of a results page, in Markdown.
 
 Privacy: private, as the rows.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from hushrec.text import above
-from lab.experiments.reading import Curve, crossing, measured, summary, unpriced
+from lab.experiments.reading import Curve, crossing, summary, unpriced
 
 UNPRICED = "†"
 """Marks a curve for whose noise no finite ε is known."""
@@ -21,41 +21,6 @@ def marked(rows: pl.DataFrame, named: Mapping[str, Curve]) -> dict[str, Curve]:
     """The curves by label, those for whose noise no finite ε is known with a mark."""
     doubted = unpriced(rows)
     return {f"{label} {UNPRICED}" if curve in doubted else label: curve for label, curve in named.items()}
-
-
-def conditions(rows: pl.DataFrame, shown: Sequence[Curve], bare: Sequence[str] = ()) -> list[str]:
-    """What a figure or a table of the curves must say beside their numbers, one fact each.
-
-    Unit, adjacency and δ where all have the same; the model of each; for which no ε is known; what intervals
-    are of.
-
-    Args:
-        rows: of one grid, or the lines of their summary with models and δ.
-        shown: the curves.
-        bare: names of models that are shown without noise.
-    """
-    wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
-    there = measured(rows)
-    mine = there.filter(wanted, pl.col("epsilon").is_finite())
-    units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
-    exact = there.filter(
-        pl.col("epsilon").is_infinite(), pl.col("analysis").is_not_null(), pl.col("name").is_in(bare)
-    )
-    pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
-    doubted = dict.fromkeys(curve.name for curve in unpriced(rows) if curve in shown)
-    splits = sorted({*mine["splits"]}) if "low" in rows.columns else [rows["split"].n_unique()]
-    counts = " or ".join(map(str, splits))
-    many = (
-        f"bands and intervals: 95 % over {counts} splits" if splits[-1] > 1 else "one split, so no intervals"
-    )
-    return [
-        *(f"unit {unit}" for unit in units if len(units) == 1),
-        *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),
-        *([f"δ = {' and '.join(f'{delta:g}' for delta in deltas)}"] if len(deltas) else []),
-        *(model if model == name else f"{name}: {model}" for name, model in pairs.iter_rows()),
-        *(f"{UNPRICED} no ε is known for {name}: not private" for name in doubted),
-        many,
-    ]
 
 
 def points(rows: pl.DataFrame, curve: Curve) -> dict[float, dict[str, Any]]:

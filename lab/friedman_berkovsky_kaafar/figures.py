@@ -20,8 +20,8 @@ from lab import reproduction
 from lab.experiments import datasets
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Curve, crossing, summary
+from lab.experiments.runner import Work
 from lab.experiments.tables import errors, markdown
-from lab.experiments.work import Work
 from lab.friedman_berkovsky_kaafar import private_neighbours
 from lab.friedman_berkovsky_kaafar.reproduction import beside
 from lab.reproduction import Reproduction, Trial, Trials, grids, read

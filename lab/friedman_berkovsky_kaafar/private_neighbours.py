@@ -10,21 +10,19 @@ Privacy: private. All noise is seeded, and errors are measured on real ratings.
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, cast
 
 import polars as pl
 
 import hushrec as hr
-from hushrec.data.split import holdout
 from hushrec.evaluation.compare import METRICS
 from lab import published
 from lab.experiments.source import Data, Split
 from lab.experiments.tables import markdown
 from lab.friedman_berkovsky_kaafar.published_neighbours import ListedNeighbours, listed_predictions
 from lab.mcsherry_mironov.refitting import Place, descend, with_ridge
-from lab.reproduction import Trial, Trials
+from lab.reproduction import Held, Trial, Trials
 
 FORM = published.FriedmanKNN()
 HELD = 0.01
@@ -48,33 +46,13 @@ def work(data: Data, split: Split, epsilons: Sequence[float]) -> Trials:
     return Trials(listed, Trained(data, split), TYPES)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """Where a ridge is chosen and then measured.
-
-    Attributes:
-        data: the ratings.
-        split: training and test parts.
-    """
-
-    data: Data
-    split: Split
-
-    @cached_property
-    def _ratings(self) -> hr.People:
-        return self.data.load().require_ratings(by="the reproduction")
-
-    def open(self) -> None:
-        """Load the ratings."""
-        self._ratings  # noqa: B018  (cached)
+class Trained(Held):
+    """Where a ridge is chosen and then measured."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """The ridge that was chosen, and what it comes to on the test part. Privacy: private."""
+        """The ridge that was chosen, and what it comes to on the test part."""
         number, epsilon = trial.settings["split"], trial.settings["epsilon"]
-        train, _, test = (
-            part.require_ratings(by="the reproduction") for part in self.split.parts(self._ratings, number)
-        )
-        rest, held = holdout(train, HELD, self.split.seed + number)
+        train, test, rest, held = self.parts(number, HELD)
         budget = hr.Budget(epsilon=epsilon, delta=0, unit="record", adjacency="replace")
         entropy = self.split.entropy(number, 0)
         tried = published.fit(rest, FORM, budget, entropy)
@@ -105,7 +83,7 @@ class Trained:
 
 
 def as_curve(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as those of a grid. Privacy: private, as the rows."""
+    """The rows as those of a grid."""
     kept = ("name", "split", "epsilon", "rmse", "mae", "true_epsilon", "claimed_epsilon", "fit_seconds")
     said = {
         "unit": "record",
@@ -123,7 +101,7 @@ def as_curve(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def ridges(rows: pl.DataFrame) -> str:
-    """The ridges that were chosen, by ε, as a table. Privacy: private, as the rows."""
+    """The ridges that were chosen, by ε, as a table."""
     body = []
     for (epsilon,), each in rows.sort("epsilon").group_by("epsilon", maintain_order=True):
         found = sorted(set(each["ridge"].to_list()))

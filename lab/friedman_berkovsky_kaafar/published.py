@@ -171,11 +171,7 @@ class FriedmanInputMF(Friedman):
         return [*super().queries(domain, terms), self._cells(domain, terms).query]
 
     def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
-        """As ``PublishedModel.printed``; also refuses a threshold that the noise cannot reach.
-
-        Raises:
-            ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
-        """
+        """As ``PublishedModel.printed``; also refuses a threshold that the noise cannot reach."""
         printed, cells = super().printed(domain, budget), self._cells(domain, budget)
         require_reachable(cells, printed[cells.query.name].noise)
         return printed

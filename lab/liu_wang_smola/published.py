@@ -164,11 +164,7 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
     out_of_range: Literal["clamp", "reject"] = "clamp"
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
-        """The one sample.
-
-        Raises:
-            BudgetUnsupported: Rejection is asked for under another adjacency than ``replace``.
-        """
+        """The one sample."""
         if self.out_of_range == "reject" and terms.adjacency != "replace":
             raise BudgetUnsupported(
                 "rejection is only for replace: how often a newcomer's predictions are rejected depends on "

@@ -8,8 +8,6 @@ Privacy: private. All noise is seeded, and errors are measured on real ratings.
 
 import itertools
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,7 @@ from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments.source import Data, Place
 from lab.experiments.tables import markdown
 from lab.published import McSherryKNN, cost, fit
-from lab.reproduction import Trial, Trials, mean
+from lab.reproduction import OnRatings, Trial, Trials, mean
 
 DAYS, THETAS, SEEDS = (30, 90, 150, 210), (0.15, 1.0, 5.0), 4
 DELTA, MEASUREMENTS = 1e-6, 6
@@ -62,39 +60,26 @@ def work(folder: Path | None) -> Trials:
 
 
 def probe(ratings: People, seed: int) -> tuple[People, People]:
-    """Hold out each of a user's 9 latest ratings with probability 1/3. Privacy: private."""
+    """Hold out each of a user's 9 latest ratings with probability 1/3."""
     test = _latest(ratings, 9) & (default_rng(seed).random(len(ratings.items)) < 1 / 3)
     return ratings.select(~test), ratings.select(test)
 
 
-@dataclass(frozen=True)
-class Growth:
-    """Where models are fitted to what had arrived by a day.
-
-    Attributes:
-        data: ratings with timestamps.
-    """
-
-    data: Data
-
-    @cached_property
-    def _ratings(self) -> hr.People:
-        ratings = self.data.load().require_ratings(by="the reproduction")
-        if ratings.timestamps is None:
-            raise ConfigError("loss over time needs ratings with timestamps; take the publisher's file")
-        return ratings
+class Growth(OnRatings):
+    """Where models are fitted to what had arrived by a day."""
 
     def open(self) -> None:
         """Load the ratings."""
-        self._ratings  # noqa: B018  (cached)
+        if self.ratings.timestamps is None:
+            raise ConfigError("loss over time needs ratings with timestamps; take the publisher's file")
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """RMSE on what is held out by that day. Privacy: private."""
+        """RMSE on what is held out by that day."""
         return [self._of(**trial.settings)]
 
     def _of(self, day: int, seed: int, model: str, theta: float | None) -> dict[str, Any]:
-        times = np.asarray(self._ratings.timestamps)
-        arrived = self._ratings.select(times < times.min() + day * 86_400)
+        times = np.asarray(self.ratings.timestamps)
+        arrived = self.ratings.select(times < times.min() + day * 86_400)
         train, test = probe(arrived, seed)
         config = MODELS[model](covariance={"threads": 1})
         if theta is None:

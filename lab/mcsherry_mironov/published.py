@@ -272,11 +272,7 @@ class McSherryKNN(_McSherryCovariance):
     rank: Annotated[int, only(covariance__cleaning="shrink")] = Field(default=20, ge=1, le=1024)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
-        """The item effects, covariance, co-rating weights.
-
-        Raises:
-            ConfigError: The catalogue is too large to release its matrices without cleaning.
-        """
+        """The item effects, covariance, co-rating weights."""
         if self.covariance.cleaning == "none":
             require_dense(domain)
         return super().queries(domain, terms)

@@ -11,21 +11,20 @@ Privacy: private. All noise is seeded, and errors are measured on real ratings.
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.data.split import holdout
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from lab import published
 from lab.experiments.source import Data, Split
 from lab.mcsherry_mironov.over_time import budget, claimed
-from lab.reproduction import Trial, Trials
+from lab.reproduction import Held, Trial, Trials
 
 HELD = 0.05
 """Part of the training ratings that chooses, and is then fitted like the others."""
@@ -80,44 +79,21 @@ def descend(error: Callable[[Place], float], steps: Sequence[range]) -> Place:
 
 
 def with_ridge(release: hr.Release, factor: float) -> hr.Release:
-    """The release with another ridge: the variance of a rating that its predictions take, times a factor.
-
-    Privacy: post-processing.
-    """
+    """The release with another ridge: the variance of a rating that its predictions take, times a factor."""
     noise = release.tensors["item_noise"] * np.float32(factor)
     return replace(release, tensors={**release.tensors, "item_noise": noise})
 
 
-@dataclass(frozen=True)
-class Refit:
-    """Where parameters are chosen and then measured.
-
-    Attributes:
-        data: the ratings.
-        split: training and test parts.
-    """
-
-    data: Data
-    split: Split
-
-    @cached_property
-    def _ratings(self) -> hr.People:
-        return self.data.load().require_ratings(by="the reproduction")
-
-    def open(self) -> None:
-        """Load the ratings."""
-        self._ratings  # noqa: B018  (cached)
+class Refit(Held):
+    """Where parameters are chosen and then measured."""
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
-        """What was chosen, and its RMSE on the test part. Privacy: private."""
+        """What was chosen, and its RMSE on the test part."""
         said = trial.settings
         return [self._of(said["split"], said["model"], said["cleaning"], said["theta"])]
 
     def _of(self, number: int, model: str, cleaning: str, theta: float | None) -> dict[str, Any]:
-        train, _, test = (
-            part.require_ratings(by="the reproduction") for part in self.split.parts(self._ratings, number)
-        )
-        rest, held = holdout(train, HELD, self.split.seed + number)
+        train, test, rest, held = self.parts(number, HELD)
         spent = None if theta is None else budget(claimed(theta))
         shrinks = cleaning == "shrink"
 
@@ -163,7 +139,7 @@ def _worth(model: str, cleaning: str, train: hr.People, spent: hr.Budget | None)
 
 
 def as_curves(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as those of a grid whose ε is θ. Privacy: private, as the rows."""
+    """The rows as those of a grid whose ε is θ."""
     return rows.select(
         "name",
         "split",
@@ -182,10 +158,7 @@ def as_curves(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def chosen(rows: pl.DataFrame) -> dict[tuple[str, float], str]:
-    """Curve and θ (infinite without noise) → what was chosen, in words; a range where the splits differ.
-
-    Privacy: private, as the rows.
-    """
+    """Curve and θ (infinite without noise) → what was chosen, in words; a range where the splits differ."""
     found = {}
     for (name, theta), lines in rows.group_by("name", "theta", maintain_order=True):
         said = [f"ridge × {_range(lines['ridge'])}"]

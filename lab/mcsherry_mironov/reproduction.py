@@ -13,9 +13,9 @@ import polars as pl
 from lab import reproduction
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Crossing, Curve, crossing, summary
+from lab.experiments.runner import Work
 from lab.experiments.source import Data, Place, Split
 from lab.experiments.tables import markdown, points, spread
-from lab.experiments.work import Work
 from lab.mcsherry_mironov import over_time, refitting
 from lab.mcsherry_mironov.over_time import DELTA, claimed
 from lab.reproduction import Reproduction, read

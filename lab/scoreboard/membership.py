@@ -25,9 +25,8 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from synthetic_people import synthetic, trained
 from top_n.peers import EASE, EASE_PENALTY, installed
-from top_n.protocol import AT_LEAST, likes
+from top_n.protocol import AT_LEAST, DATA, DELTA, interactions, likes, scores
 from top_n.stored import append
-from top_n_models import DATA, DELTA, RESULTS, interactions, scores
 
 import hushrec as hr
 from hushrec.testing import Seeded
@@ -42,9 +41,9 @@ from lab.attacks.membership import (
     nearest,
     success,
 )
-from lab.experiments.tables import placed
+from lab.experiments.tables import markdown, placed
 
-ATTACKS = RESULTS.parents[1] / "attacks"
+ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
 ROWS, PAGE = ATTACKS / "membership.csv", ATTACKS / "membership.md"
 COLUMNS = "data", "attacked", "epsilon", "attacker", "victim", "auc", "caught"
 RANK = 50
@@ -137,8 +136,7 @@ def read(path: Path) -> pl.DataFrame:
 def table(results: pl.DataFrame, name: str) -> str:
     """Area under the curve, and members caught at 1 % false positives, of each attacker next to the bound."""
     some = results.filter(data=name)
-    head = ["attacked", "ε", "attacker", "AUC", "at most", "caught", "at most"]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    body = []
     for (what, epsilon, attacker), rows in some.group_by(
         "attacked", "epsilon", "attacker", maintain_order=True
     ):
@@ -151,8 +149,8 @@ def table(results: pl.DataFrame, name: str) -> str:
             else:
                 shares = [f"{100 * share:.1f}" for share in (mean, low, high, most)]
                 cells += ["{} % ({} to {})".format(*shares[:3]), f"{shares[3]} %"]
-        text.append(f"| {' | '.join(cells)} |")
-    return "\n".join(text)
+        body.append(cells)
+    return markdown(["attacked", "ε", "attacker", "AUC", "at most", "caught", "at most"], body)
 
 
 def page(results: pl.DataFrame, text: str) -> str:

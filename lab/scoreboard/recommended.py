@@ -5,12 +5,11 @@
     python -m lab bench recommended --sets ml-1m --public features ratings --out more.csv
     python -m lab bench recommended --page
 
-Random 90/10 splits, adjacency add-remove, δ = 1e-6, default settings. The crowd is declared to the nearest of
-1, 2, 5, 10, … people and ratings; once more the recommended model has only the bound on users. Models that
-list users are given a public list of them. Rows go to lab/scoreboard/every-set.csv; what is there is not run
-again. ``--public`` adds what is known of the items: the publisher's titles and genres, or the ratings of
-ml-latest-small, taken for public. ``--page`` writes the tables of lab/scoreboard/every-set.md. Noise is
-seeded by the split: no release here is private.
+Random 90/10 splits, adjacency add-remove, δ = 1e-6, default settings. The crowd is declared to the nearest
+of 1, 2, 5, 10, … people and ratings. Models that list users are given a public list of them. Rows go to
+lab/scoreboard/every-set.csv; what is there is not run again. ``--public`` adds what is known of the items:
+the publisher's titles and genres, or the ratings of ml-latest-small, taken for public. ``--page`` writes
+the tables of lab/scoreboard/every-set.md. Noise is seeded by the split: no release here is private.
 """
 
 import argparse
@@ -36,7 +35,7 @@ from lab.experiments import datasets
 from lab.experiments.tables import markdown, placed
 
 ROWS, PAGE = (Path(__file__).resolve().with_name(f"every-set.{ending}") for ending in ("csv", "md"))
-RECOMMENDED, UNDECLARED, AVERAGE = "recommended", "recommended, no crowd declared", "item average"
+RECOMMENDED, AVERAGE = "recommended", "item average"
 SETS = "ml-100k", "filmtrust", "ml-latest-small", "netflix-sample", "anime", "ml-1m", "ciao"
 OTHERS = "ml-latest-small"
 """The set whose ratings are taken for public."""
@@ -78,16 +77,15 @@ def read(name: str, folder: Path | None) -> pl.DataFrame:
     return datasets.table(name, folder)
 
 
-def domain(name: str, folder: Path | None, *, listed: bool, described: bool, declared: bool) -> hr.Domain:
+def domain(name: str, folder: Path | None, *, listed: bool, described: bool) -> hr.Domain:
     """The publisher's range of ids, or the items of the file; no cap."""
-    table, known = read(name, folder), dict(datasets.NAMED[name].frame)
+    table, known = read(name, folder), dict(datasets.SETS[name].frame)
     if ends := known.pop("items", None):
         items = [str(item) for item in range(ends[0], ends[1] + 1)]
     else:
         items = sorted(table["item"].unique())
     users = sorted(table["user"].unique())
-    if declared:
-        known |= {"expected_users": declared_near(len(users)), "expected_records": declared_near(len(table))}
+    known |= {"expected_users": declared_near(len(users)), "expected_records": declared_near(len(table))}
     if described:
         said = hr.Domain.from_catalogue(datasets.catalogue(name, folder), max_users=1)
         told = {"titles": said.titles or (), **(said.features or {})}
@@ -99,9 +97,9 @@ def domain(name: str, folder: Path | None, *, listed: bool, described: bool, dec
 
 @lru_cache(maxsize=1)
 def parts(
-    name: str, folder: Path | None, split: int, listed: bool, described: bool, declared: bool
+    name: str, folder: Path | None, split: int, listed: bool, described: bool
 ) -> tuple[hr.People, hr.People]:
-    facts = domain(name, folder, listed=listed, described=described, declared=declared)
+    facts = domain(name, folder, listed=listed, described=described)
     return holdout(hr.load(read(name, folder), facts), HELD_OUT, seed=split)
 
 
@@ -114,15 +112,15 @@ def public_prior(items: tuple[str, ...], scale: object, folder: Path | None) -> 
 def measured(case: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """RMSE, MAE and processor seconds of a fit, and which model it was; or why it was refused."""
     name, epsilon, split = case["model"], case["epsilon"], case["split"]
-    facts = name in LISTING, case["public"] == "features", name != UNDECLARED
+    facts = name in LISTING, case["public"] == "features"
     train, test = parts(case["data"], folder, split, *facts)
     if name == AVERAGE:
         return errors(test, baselines.item_average(train, test))
     budget = None
     if math.isfinite(epsilon):
         budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit=case["unit"], adjacency="add-remove")
-    is_recommended = name in (RECOMMENDED, UNDECLARED)
-    config = hr.suggest_model(train.domain, budget) if is_recommended else models.class_of(name)()
+    own = name == RECOMMENDED
+    config = hr.suggest_model(train.domain, budget) if own else models.class_of(name)()
     more = {}
     if case["public"] == "ratings":
         more["prior"] = public_prior(train.domain.items, train.domain.scale, folder)
@@ -150,10 +148,8 @@ def cases(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for split, data in product(asked.splits, asked.sets):
         yield dict(zip(CASE, (data, "", None, math.inf, AVERAGE, split), strict=True))
         for public, (unit, epsilon) in product(["", *asked.public], BUDGETS):
-            names = [RECOMMENDED] if public else [RECOMMENDED, UNDECLARED, *(asked.models or others(unit))]
-            for model in names:
-                if model != UNDECLARED or unit:  # a crowd says nothing where there is no noise
-                    yield dict(zip(CASE, (data, public, unit, epsilon, model, split), strict=True))
+            for model in [RECOMMENDED, *([] if public else asked.models or others(unit))]:
+                yield dict(zip(CASE, (data, public, unit, epsilon, model, split), strict=True))
 
 
 def stored(path: Path) -> pl.DataFrame:
@@ -171,21 +167,18 @@ def ratios(rows: pl.DataFrame) -> pl.DataFrame:
     """A line a set, unit and ε: the recommended model beside the best other one, means over shared splits."""
     cell = ["data", "unit", "epsilon"]
     rows = rows.filter(pl.col("rmse").is_not_null(), public="")
-    mine, bare, average = (rows.filter(model=name) for name in (RECOMMENDED, UNDECLARED, AVERAGE))
-    theirs = rows.filter(~pl.col("model").is_in([RECOMMENDED, UNDECLARED, AVERAGE]))
+    mine, average = (rows.filter(model=name) for name in (RECOMMENDED, AVERAGE))
+    theirs = rows.filter(~pl.col("model").is_in([RECOMMENDED, AVERAGE]))
     own = mine.select(*cell, "split", branch="chosen", own="rmse")
     both = theirs.join(own, on=[*cell, "split"], nulls_equal=True)
     means = both.group_by(*cell, "model").agg(pl.mean("rmse", "own"), pl.first("branch"))
     best = means.sort(pl.col("rmse") / pl.col("own"), "model").unique(cell, keep="first")
     effects = means.filter(model="GlobalEffects").select(*cell, effects="rmse")
-    undeclared = bare.group_by(cell).agg(undeclared=pl.mean("rmse"))
     simple = average.group_by("data").agg(average=pl.mean("rmse"))
     found = best.join(effects, on=cell, how="left", nulls_equal=True)
-    found = found.join(undeclared, on=cell, how="left", nulls_equal=True).join(simple, on="data", how="left")
+    found = found.join(simple, on="data", how="left")
     order = pl.col("data").replace_strict({name: at for at, name in enumerate(SETS)})
-    return found.sort(order, "epsilon").with_columns(
-        ratio=pl.col("own") / pl.col("rmse"), undeclared=pl.col("undeclared") / pl.col("rmse")
-    )
+    return found.sort(order, "epsilon").with_columns(ratio=pl.col("own") / pl.col("rmse"))
 
 
 def table(rows: pl.DataFrame, unit: str | None) -> str:
@@ -193,22 +186,20 @@ def table(rows: pl.DataFrame, unit: str | None) -> str:
     header = ["set", "ε", "chosen", "RMSE", "effects", "best other", "RMSE", "ratio"]
     body = []
     for line in ratios(rows).filter(pl.col("unit").eq_missing(pl.lit(unit))).iter_rows(named=True):
-        numbers = ("" if line[at] is None else f"{line[at]:.4f}" for at in ("ratio", "undeclared", "average"))
+        numbers = ("" if line[at] is None else f"{line[at]:.4f}" for at in ("ratio", "average"))
         epsilon = f"{line['epsilon']:g}".replace("inf", "∞")
         first = [line["data"], epsilon, f"`{line['branch']}`", f"{line['own']:.4f}", f"{line['effects']:.4f}"]
         body.append([*first, f"`{line['model']}`", f"{line['rmse']:.4f}", *numbers])
-    return markdown([*header, "undeclared", "item average"], body).rstrip()
+    return markdown([*header, "item average"], body).rstrip()
 
 
 def marks(rows: pl.DataFrame) -> str:
     """In how many cells the recommended model is near the best other one, and at most effects."""
     found = ratios(rows)
-    noisy = found.filter(pl.col("undeclared").is_not_null())
     near, at_most = (found["ratio"] <= NEAR).sum(), (found["own"] <= found["effects"]).sum()
     return (
         f"In {near} of {len(found)} cells the recommended model is at most {NEAR:g} times the best other "
-        f"model, and in {at_most} it is at most `GlobalEffects`. Where no crowd is declared, it is at most "
-        f"{NEAR:g} times the best other model in {(noisy['undeclared'] <= NEAR).sum()} of {len(noisy)}."
+        f"model, and in {at_most} it is at most `GlobalEffects`."
     )
 
 

@@ -1,15 +1,17 @@
 """The scoreboard of private recommenders: the same people and protocol for all, and the ε that is true.
 
-    python -m lab bench scoreboard lists|ratings [--data FILE --name NAME] [--only METHOD ...]
-                                   [--unit user record] [--epsilon 1 4 20] [--delta 1e-6] [--draws 3]
-                                   [--model MODULE:CLASS ...]
+    python -m lab bench scoreboard lists|interactions|ratings [--data FILE --name NAME] [--items FILE]
+                                   [--only METHOD ...] [--unit user record] [--epsilon 1 4 20]
+                                   [--delta 1e-6] [--draws 3] [--model MODULE:CLASS ...] [--out FILE]
     python -m lab bench scoreboard page
 
-*lists*: likes, strong generalisation (``top_n.protocol``); *ratings*: a random tenth of all ratings is held
-out. ``--model`` adds a model of your own: what it adds as noise is priced by hushrec's accountant. A row is
-kept in ``lab/scoreboard/scoreboard.csv`` as it is made, with the command that makes it, and is not made
-again. ``page`` writes the tables of ``lab/scoreboard/scoreboard.md``. Noise is seeded: no release here is
-private.
+*lists*: likes, strong generalisation (``top_n.protocol``); *interactions*: a fifth of everybody's items is to
+be found; *ratings*: a random tenth of all ratings is held out. ``--likes 0`` takes all ratings as
+interactions; ``--items`` names the public list of the items, whose titles and features models may then use.
+``--model`` adds a model of your own: what it adds as noise is priced by hushrec's accountant. A row is kept
+in ``lab/scoreboard/scoreboard.csv`` as it is made, with the command that makes it, and is not made again.
+``page`` writes the tables of ``lab/scoreboard/scoreboard.md``, and from ``top_n.csv`` and ``top_n_peers.csv``
+those of ``top_n.md``. Noise is seeded: no release here is private.
 
 The field's two benchmarks, for whoever has the files of MovieLens:
 
@@ -21,6 +23,7 @@ The field's two benchmarks, for whoever has the files of MovieLens:
 
 import argparse
 import math
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,23 +34,24 @@ from top_n import protocol
 from top_n.entries import ENTRIES as LISTS
 from top_n.entries import Asked, of_model
 from top_n.peers import installed
-from top_n.protocol import likes, measured, people
+from top_n.protocol import DATA, held_out, likes, measured, people, texts
 from top_n.rating_entries import ENTRIES as RATINGS
 from top_n.rating_entries import Held, of_rating_model
 from top_n.rating_entries import held_out as rating_split
 from top_n.stored import append
-from top_n_models import DATA, RESULTS, texts
 
 from lab.attacks.membership import interval
-from lab.experiments.tables import placed
+from lab.experiments.tables import markdown, placed
 
-ROWS, PAGE = RESULTS.with_name("scoreboard.csv"), RESULTS.with_name("scoreboard.md")
+HOME = Path(__file__).resolve().parent
+ROWS, PAGE, LISTS_PAGE = HOME / "scoreboard.csv", HOME / "scoreboard.md", HOME / "top_n.md"
 KEY = ("task", "data", "method", "unit", "asked", "delta", "draw")
 COLUMNS = (*KEY, "adjacency", "claimed", "epsilon", "metric", "value", "error", "seconds", "command")
 """``asked`` is the ε that a method was given; ``claimed`` what its paper says, ``epsilon`` what is true."""
 USUAL = {"likes": 4.0, "scale": [1, 5, 1], "delta": 1e-6, "people": protocol.HELD_OUT}
 """Options that a command leaves out where they have these values."""
-METRICS = {"lists": ("nDCG@100", "recall@20"), "ratings": ("RMSE",)}
+DRAWS = {"lists": people, "interactions": held_out}
+"""How people or items are drawn, by task."""
 
 
 def command(options: argparse.Namespace, method: str, unit: str, epsilon: float, draw: int) -> str:
@@ -71,9 +75,8 @@ def command(options: argparse.Namespace, method: str, unit: str, epsilon: float,
 
 def cells(options: argparse.Namespace) -> Iterator[tuple[str, object, str, float]]:
     """Method, entry, unit and ε of every row."""
-    board = dict(LISTS if options.task == "lists" else RATINGS)
-    for name in options.model:
-        board[name] = (of_model if options.task == "lists" else of_rating_model)(name)
+    board, own = (LISTS, of_model) if options.task in DRAWS else (RATINGS, of_rating_model)
+    board = {**board, **{name: own(name) for name in options.model}}
     for name, entry in board.items():
         if options.only and name not in options.only:
             continue
@@ -86,7 +89,8 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, object, str, float
 
 def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterator[list[object]]:
     public = texts(options.data, options.items)
-    whole = likes(options.data, options.likes) if options.task == "lists" else protocol.ratings(options.data)
+    draw_of = DRAWS.get(options.task)
+    whole = likes(options.data, options.likes) if draw_of else protocol.ratings(options.data)
     for draw in range(options.draws):
         split = None
         for name, entry, unit, epsilon in cells(options):
@@ -94,9 +98,9 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
             if key in there:
                 continue
             if split is None:
-                split = people(whole, draw) if options.task == "lists" else rating_split(whole, draw, options)
+                split = draw_of(whole, draw) if draw_of else rating_split(whole, draw, options)
             start = perf_counter()
-            if options.task == "lists":
+            if draw_of:
                 made = entry.run(Asked(split, public, unit, epsilon, options.delta, draw))
                 each = measured(made.scores, split.test)
                 found = {m: (each[m].mean(), each[m].std(ddof=1) / len(each[m]) ** 0.5) for m in each}
@@ -115,12 +119,10 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
 def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
     """Best first at the smallest ε: every metric as the mean of the draws, with a 95 % interval of it."""
     some = results.filter(pl.col("unit").fill_null("").is_in([unit, ""]), task=task, data=name)
-    metrics = METRICS[task]
-    head = ["method", "ε claimed", "true ε", *metrics]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    metrics = ("nDCG@100", "recall@20") if task in DRAWS else ("RMSE",)
     keys = "asked", "method", "claimed", "epsilon", "adjacency"
-    sign = -1 if task == "lists" else 1
-    found = []
+    sign = -1 if task in DRAWS else 1
+    found, body = [], []
     for key, rows in some.group_by(*keys, maintain_order=True):
         values = [interval(rows.filter(metric=metric)["value"].to_numpy()) for metric in metrics]
         found.append((key[0], sign * values[0][0], *key[1:], values))
@@ -129,8 +131,35 @@ def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
         label = f"{method} (replace)" if adjacency == "replace" else method
         said = f"{claimed if claimed is not None else asked:g}" if math.isfinite(asked) else "–"
         true = f"{epsilon:.3g}".replace("inf", "∞")
-        text.append(f"| {label} | {said} | {true} | {' | '.join(ranges)} |")
-    return "\n".join(text)
+        body.append([label, said, true, *ranges])
+    return markdown(["method", "ε claimed", "true ε", *metrics], body)
+
+
+def grid(results: pl.DataFrame) -> str:
+    """A row for each method and unit, a column for each ε: recall@20 / nDCG@100, means over draws."""
+    means = results.group_by("method", "unit", "asked", "metric").agg(
+        pl.mean("value"), draws=pl.len(), error=pl.std("value") / pl.len().sqrt()
+    )
+    found = {tuple(key): value for *key, value in means.select(means.columns[:5]).iter_rows()}
+    epsilons = sorted(results["asked"].unique())
+    head = ["method", "unit", *(f"{epsilon:g}".replace("inf", "∞") for epsilon in epsilons)]
+    body = []
+    for method, unit in sorted({key[:2] for key in found}):
+        cells = []
+        for epsilon in epsilons:
+            values = [found.get((method, unit, epsilon, metric)) for metric in ("recall@20", "nDCG@100")]
+            shown = (f"{value:.3f}".replace("0.", ".") for value in values if value is not None)
+            cells.append(" / ".join(shown))
+        body.append([method.removesuffix(", no noise"), unit or "–", *cells])
+    largest = f"standard errors of these means are at most {means['error'].max():.3f}."
+    return f"{markdown(head, body)}\nMeans of {means['draws'].max()} draws; {largest}"
+
+
+def lists_page(text: str) -> str:
+    """The page of lists with its tables made anew: each names its file, data and task."""
+    for mark, name, data, task in re.findall(r"(<!-- table: (\S+?\.csv); (.+?); (\w+) -->)", text):
+        text = placed(text, mark, grid(read(HOME / name).filter(data=data, task=task)))
+    return text
 
 
 def page(results: pl.DataFrame, text: str) -> str:
@@ -149,7 +178,7 @@ def read(path: Path) -> pl.DataFrame:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("task", choices=["lists", "ratings", "page"])
+    parser.add_argument("task", choices=[*DRAWS, "ratings", "page"])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
     parser.add_argument("--name", default="MovieLens 1M")
@@ -166,6 +195,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.task == "page":
         PAGE.write_text(page(read(options.out), PAGE.read_text("utf-8")), "utf-8")
+        LISTS_PAGE.write_text(lists_page(LISTS_PAGE.read_text("utf-8")), "utf-8")
         return
     protocol.HELD_OUT = options.people
     there = set() if not options.out.exists() else set(read(options.out).select(KEY).unique().rows())

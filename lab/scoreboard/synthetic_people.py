@@ -23,15 +23,27 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from top_n import protocol
 from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
-from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
+from top_n.protocol import (
+    AT_LEAST,
+    DATA,
+    DELTA,
+    Fold,
+    People,
+    Texts,
+    interactions,
+    likes,
+    measured,
+    people,
+    scores,
+    texts,
+)
 from top_n.stored import append
-from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
 
 import hushrec as hr
 from hushrec.testing import Seeded
-from lab.experiments.tables import placed
+from lab.experiments.tables import markdown, placed
 
-ROWS, PAGE = RESULTS.with_name("synthetic_people.csv"), RESULTS.with_name("synthetic_people.md")
+ROWS, PAGE = (Path(__file__).resolve().with_name(f"synthetic_people.{ending}") for ending in ("csv", "md"))
 COLUMNS = "data", "epsilon", "draw", "rows", "measured", "metric", "value"
 KEPT = 50
 """Likes that a person keeps before their row is randomized."""
@@ -147,7 +159,7 @@ def table(results: pl.DataFrame, name: str) -> str:
         .with_columns(share=pl.col("value") / pl.col("own"))
     )
     head = ["ε", "release", *(f"{model}, share of it" for model in MODELS), "item-kNN, share of real rows"]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    body = []
     real = {model: _mean(some.filter(rows="real", measured=model)["value"]) for model in MODELS}
     for epsilon in sorted(set(own["epsilon"])):
         at = shares.filter(epsilon=epsilon)
@@ -156,10 +168,10 @@ def table(results: pl.DataFrame, name: str) -> str:
             each = at.filter(measured=model)["share"]
             cells.append(f"{_mean(each):.3f} ({each.min():.3f} to {each.max():.3f})")
         knn = _mean(at.filter(measured="item-kNN")["value"]) / real["item-kNN"]
-        text.append(f"| {' | '.join([*cells, f'{knn:.3f}'])} |")
+        body.append([*cells, f"{knn:.3f}"])
     rows = ", ".join(f"{model} {value:.3f}" for model, value in real.items())
-    text += ["", f"Means of {draws} draws, with the smallest and the largest. On real rows: {rows}."]
-    return "\n".join(text)
+    said = f"Means of {draws} draws, with the smallest and the largest. On real rows: {rows}."
+    return f"{markdown(head, body)}\n{said}"
 
 
 def _mean(values: pl.Series) -> float:
@@ -170,14 +182,11 @@ def facts(results: pl.DataFrame, name: str) -> str:
     """Means of what rows share with real people, by ε."""
     some = results.filter(data=name, measured="rows")
     epsilons = sorted(set(some["epsilon"]))
-    text = [
-        f"| ε | {' | '.join(f'{epsilon:g}' for epsilon in epsilons)} |",
-        "|---" * (len(epsilons) + 1) + "|",
-    ]
+    body = []
     for metric in some["metric"].unique(maintain_order=True):
         at = (_mean(some.filter(metric=metric, epsilon=epsilon)["value"]) for epsilon in epsilons)
-        text.append(f"| {metric} | {' | '.join(f'{value:.4g}' for value in at)} |")
-    return "\n".join(text)
+        body.append([metric, *(f"{value:.4g}" for value in at)])
+    return markdown(["ε", *(f"{epsilon:g}" for epsilon in epsilons)], body)
 
 
 def page(results: pl.DataFrame, text: str) -> str:

@@ -1,7 +1,6 @@
 """What a year of 52 releases that take over each other's sums loses to one release at the same total.
 
-    python -m lab bench year [--data FOLDER] [--out year.csv] [--scenes whole "1000 static"]
-                             [--models PrivateEASE] [--units user record] [--total 1 2 4 8] [--draws 0 1]
+    python -m lab bench year [--data FOLDER] [--out year.csv] [--scenes whole "1000 static"] [--draws 0 1]
     python -m lab bench year --table [--out year.csv]
 
 The crowds are made of MovieLens 1M: they stay, films enter, likes drift, people join (``SCENES``). Half of
@@ -16,7 +15,6 @@ here is private.
 """
 
 import argparse
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -39,6 +37,8 @@ from hushrec.models.base import PrivateModel
 from hushrec.privacy.accounting.accountant import budget_of, largest_cost
 from hushrec.privacy.accounting.budget import Unit
 from hushrec.testing import Seeded
+from lab.experiments.tables import markdown
+from lab.scoreboard.top_n.stored import append
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, RESULTS = ROOT.parent / "shared/data", ROOT / "lab/scoreboard/year.csv"
@@ -310,40 +310,31 @@ def _seeded(draw: int, kind: int, at: int) -> Seeded:
     return Seeded(1_000 * draw + 100 * kind + at)
 
 
-def means(rows: pl.DataFrame) -> dict[str, float]:
-    """Means over the weeks of the year, with straight lines between those measured.
-
-    Args:
-        rows: of one case, draw and metric.
-    """
-    rows = rows.sort("week")
-    weeks = np.arange(1, WEEKS + 1)
-    known = {name: rows.drop_nulls(name) for name in FOUND}
-    return {
-        name: float(np.interp(weeks, of["week"], of[name]).mean()) for name, of in known.items() if len(of)
-    }
-
-
 def losses(rows: pl.DataFrame) -> pl.DataFrame:
     """Loss in percent against one release at the total, by case, draw and metric: its mean, and the worst.
 
-    Below 0 is worse, also where a larger error is.
+    Means are over the weeks of the year, with straight lines between those measured. Below 0 is worse, also
+    where a larger error is.
     """
-    found = []
-    for names, mine in rows.group_by(*(name for name in CASE if name != "week"), maintain_order=True):
-        case = dict(zip((name for name in CASE if name != "week"), names, strict=True))
-        mean = means(mine)
-        sign = -1 if case["metric"] in ERRORS else 1
+    found, names = [], [name for name in CASE if name != "week"]
+    for values, mine in rows.sort("week").group_by(*names, maintain_order=True):
+        case = dict(zip(names, values, strict=True))
+        mean = {}
+        for name in FOUND:
+            of = mine.drop_nulls(name)
+            if len(of):
+                mean[name] = np.interp(np.arange(1, WEEKS + 1), of["week"], of[name]).mean()
+        percent = 100 if case["metric"] in LISTS else -100
         compared = mine.drop_nulls("one")
-        by_week = sign * 100 * (compared["continued"] / compared["one"] - 1).to_numpy()
-        percent = {name: sign * 100 * (of / mean["one"] - 1) for name, of in mean.items() if name != "one"}
+        by_week = percent * (compared["continued"] / compared["one"] - 1).to_numpy()
+        lost = {name: percent * (of / mean["one"] - 1) for name, of in mean.items()}
         worst = int(by_week.argmin())
         found.append(
             {
                 **case,
-                "loss": percent["continued"],
-                "alone": percent["equal"],
-                "popular": percent.get("popularity"),
+                "loss": lost["continued"],
+                "alone": lost["equal"],
+                "popular": lost.get("popularity"),
                 "worst": float(by_week[worst]),
                 "worst_week": int(compared["week"][worst]),
                 **{f"mean_{name}": mean.get(name) for name in ("one", "continued")},
@@ -369,7 +360,7 @@ def table(rows: pl.DataFrame) -> str:
     """The table of lab/scoreboard/year.md: means over draws ± their deviation, by case."""
     case, found = ["scene", "model", "unit", "epsilon"], losses(rows).filter(pl.col("metric") != LISTS[1])
     header = "crowd, model, ε, one release, the year, loss, worst, an equal share alone, popularity"
-    lines = [header.split(", "), ["---", "---", *7 * ["---:"]]]
+    lines = []
     for scene, model, unit, epsilon in sorted(set(found.select(case).rows()), key=_ordered):
         mine = found.filter(scene=scene, model=model, unit=unit, epsilon=epsilon).sort("worst")
         worst = mine.row(0, named=True)
@@ -384,7 +375,7 @@ def table(rows: pl.DataFrame) -> str:
                 spread(mine["popular"]),
             ]
         )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(header.split(", "), lines).rstrip()
 
 
 def _ordered(case: tuple[str, str, str, float]) -> tuple[int, bool, int, float]:
@@ -405,33 +396,23 @@ def stored(path: Path) -> pl.DataFrame:
     return pl.read_csv(path, schema_overrides=TYPES) if path.is_file() else pl.DataFrame(schema=TYPES)
 
 
-def run(cases: Iterable[Case], draws: Iterable[int], folder: Path, path: Path) -> None:
-    """Run what is not there, draw by draw; rows are added as they come."""
-    films = films_of(folder)
-    cases = list(cases)
+def run(cases: Sequence[Case], draws: Iterable[int], folder: Path, path: Path) -> Iterator[list[object]]:
+    """Run what is not there, draw by draw."""
+    films, known = films_of(folder), stored(path)
     for draw in draws:
         for case in cases:
             model, scene = MODELS[case.model](), SCENES[case.scene]
-            if not model.continues:
-                print(f"{case.model} does not take over sums: left out")
-                continue
             slow = scene.films is None and case.model == "PrivateEASE"
             ends = ENDS if slow else tuple(range(1, WEEKS + 1))
-            there = stored(path).filter(**case._asdict(), draw=draw)["week"].unique().to_list()
+            there = known.filter(**case._asdict(), draw=draw)["week"].unique().to_list()
             if set(ends) <= set(there):
                 continue
             people = everybody(folder, model.feedback == "interactions", scene.films)
             year = scene.year(parted(people, draw), films, draw)
             total = hr.Budget(epsilon=case.epsilon, delta=1e-6, unit=case.unit, adjacency="add-remove")
-            found = [*measured(year, model, total, draw, ends)]
-            is_there = path.is_file()
-            with path.open("a", newline="", encoding="utf-8") as file:
-                rows = csv.DictWriter(file, (*CASE, *FOUND), lineterminator="\n")
-                if not is_there:
-                    rows.writeheader()
-                rows.writerows({**case._asdict(), "draw": draw, **row} for row in found)
-            mean = losses(stored(path).filter(**case._asdict(), draw=draw))["loss"].to_list()
-            print(*case, f"draw {draw}:", *(f"{loss:+.2f} %" for loss in mean), flush=True)
+            for row in [*measured(year, model, total, draw, ends)]:  # whole years only
+                every = {**case._asdict(), "draw": draw, **row}
+                yield [every.get(name) for name in (*CASE, *FOUND)]
 
 
 def main() -> None:
@@ -441,22 +422,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--scenes", nargs="+", default=[*SCENES], choices=[*SCENES])
-    parser.add_argument("--models", nargs="+", default=[*MODELS], choices=[*MODELS])
-    parser.add_argument("--units", nargs="+", default=["user", "record"], choices=["user", "record"])
-    parser.add_argument("--total", nargs="+", type=float, default=(1.0, 2.0, 4.0, 8.0))
     parser.add_argument("--draws", nargs="+", type=int, default=(0, 1))
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     if not given.table:
-        chosen = (
-            case
-            for case in CASES
-            if case.scene in given.scenes
-            and case.model in given.models
-            and case.unit in given.units
-            and case.epsilon in given.total
-        )
-        run(chosen, given.draws, given.data, given.out)
+        chosen = [case for case in CASES if case.scene in given.scenes]
+        append(given.out, (*CASE, *FOUND), run(chosen, given.draws, given.data, given.out))
     print(table(stored(given.out)))
 
 

@@ -7,16 +7,11 @@ program runs one epoch after the other in this process, and the medians count. l
 same problem: both begin with its first item factors, and the training losses after the rounds are compared.
 implicit minimises another objective, over all pairs, by three steps of conjugate gradients a row (its
 default) or by Cholesky. A peer that is not installed is left out. On a busy machine, trust the CPU seconds.
-
-Before that, hushrec alone: three sizes and four ranks. Peak
-memory is what the process held at most from before the transposing to after the epochs, both orders of the
-ratings included.
 """
 
 import argparse
 import os
 import warnings
-from time import perf_counter, process_time
 
 THREADS = argparse.ArgumentParser(add_help=False)
 THREADS.add_argument("--threads", type=int, default=2)
@@ -25,34 +20,15 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import forget_peak, report, resident  # noqa: E402
+from bench import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402
 from hushrec.models.factorization.kernels.least_squares import solve_rows  # noqa: E402
 
-SIZES = {
-    "1M": (6_040, 3_706, 1_000_000),
-    "3M": (16_000, 6_000, 3_000_000),
-    "10M": (48_000, 10_000, 10_000_000),
-}
-RANK = 64
-RANKS = 16, 32, 64, 128
+SIZE, RANK = (48_000, 10_000, 10_000_000), 64
 MARKS = {"lenskit": "≥ 3 ×", "implicit, CG": "≥ 1 ×"}
 REG = 0.05
-
-
-def seconds(work):
-    start = perf_counter()
-    result = work()
-    return perf_counter() - start, result
-
-
-def timed(work):
-    """Seconds by the clock, and of the CPU."""
-    start, worked = perf_counter(), process_time()
-    work()
-    return perf_counter() - start, process_time() - worked
 
 
 class Hushrec:
@@ -61,9 +37,7 @@ class Hushrec:
     def __init__(self, indptr, items, values, item_factors):
         n_items, rank = item_factors.shape
         self.users = indptr, items, values
-        self.transposing, (starts, raters, order) = seconds(
-            lambda: transpose(indptr, items, n_items, threads=threads)
-        )
+        starts, raters, order = transpose(indptr, items, n_items, threads=threads)
         self.items = starts, raters, values[order]
         self.p, self.q = np.empty((len(indptr) - 1, rank), np.float32), item_factors.copy()
 
@@ -171,20 +145,6 @@ def beside_peers(ratings, rank, rounds):
         print(f"training loss after {rounds} epochs: {loss(rows, ours.p, ours.q) / theirs:.6f} of lenskit's")
 
 
-def alone(name, ratings, rank, rounds):
-    """The median of an epoch."""
-    arguments = *centred(ratings), first_factors(len(ratings.domain.items), rank)
-    forget_peak()
-    ours = Hushrec(*arguments)
-    ours.epoch()
-    taken = [timed(ours.epoch) for _ in range(rounds)]
-    (took, worked), n, peak = np.median(taken, axis=0), len(ratings.items), resident("VmHWM")
-    note = f"{worked:.2f} CPU s; peak {peak:.2f} GB"
-    report(
-        "ALS", f"an epoch, rank {rank}", f"{name} ratings", "M ratings/s", n / took / 1e6, amount=n, note=note
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, parents=[THREADS], formatter_class=argparse.RawTextHelpFormatter
@@ -193,15 +153,8 @@ def main():
     rounds = parser.parse_args().rounds
     warnings.filterwarnings("ignore")
     one = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 1), np.float32)
-    compiling = seconds(lambda: solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32)))[0]
-    print(f"compiled, or loaded from the cache, in {compiling:.1f} s")
-    for name, size in SIZES.items():
-        ratings = netflix_like(*size, seed=0)
-        alone(name, ratings, RANK, rounds)
-    for rank in RANKS:
-        if rank != RANK:
-            alone(name, ratings, rank, rounds)
-    beside_peers(ratings, RANK, rounds)
+    solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32))  # compiles
+    beside_peers(netflix_like(*SIZE, seed=0), RANK, rounds)
 
 
 if __name__ == "__main__":

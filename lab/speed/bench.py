@@ -1,44 +1,164 @@
-"""Runs benchmarks one after the other, and prints their rows, exponents and marks.
+"""Runs benchmarks one after the other, and prints their rows and marks.
 
     python -m lab bench bench [SUITE ...] [--only SCRIPT ...] [--keep]
 
-The suites are in ``SUITES``. ``--keep`` puts the rows into lab/speed/speed.csv, in the place of those of
-the same work, size and peer, and writes the tables of lab/speed/speed.md from it. At the end, scripts that
-failed are named.
+A row is a work at a size, what hushrec takes, a peer in the same run, and a mark to reach. Scripts call
+``report`` once a row; it is printed as it comes, and handed on in the file that ``BENCH_ROWS`` names.
+``timed``, ``resident`` and ``forget_peak`` are what scripts share that measure time and memory.
+
+The suites are in ``SUITES``. ``--keep`` puts the rows into lab/speed/speed.csv, in the place of those of the
+same work, size and peer, and writes the tables of lab/speed/speed.md from it. At the end, scripts that failed
+are named.
 """
 
 import argparse
 import csv
+import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
-
-import numpy as np
-from rows import COLUMNS, FILE, Row, read, shown
+from time import perf_counter, process_time
 
 from lab.experiments.tables import placed
+
+FILE = "BENCH_ROWS"
+"""The environment variable that names the file."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement.
+
+    Args:
+        kind: the table of the page to which it belongs, such as ``covariance``.
+        work: what is done, the same at every size.
+        size: how much of it, in words.
+        unit: of ``ours`` and ``theirs``. What ends in ``/s`` is better when larger, all else when smaller.
+        ours: what hushrec takes; a median, if it was measured repeatedly.
+        amount: the size as a number. Of a rate, what is counted per second.
+        peer: who does the same in the same process, one after the other.
+        theirs: what the peer takes.
+        mark: what is to be reached: ``≥ 10 ×`` is of the ratio, ``≤ 5 ms`` of ``ours``.
+        note: anything else that the row shows, in a few words.
+    """
+
+    kind: str
+    work: str
+    size: str
+    unit: str
+    ours: float
+    amount: float | None = None
+    peer: str = ""
+    theirs: float | None = None
+    mark: str = ""
+    note: str = ""
+
+    def __post_init__(self):
+        if self.mark and not _MARK.fullmatch(self.mark):
+            raise ValueError(f"a mark is a sign, a number and × or {self.unit!r}, not {self.mark!r}")
+        if self.mark and self.mark.split(maxsplit=2)[2] not in ("×", self.unit):
+            raise ValueError(f"the mark {self.mark!r} is neither of the ratio nor in {self.unit!r}")
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit.endswith("/s")
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better than the peer: more a second, or fewer seconds."""
+        if not self.theirs:
+            return None
+        return self.ours / self.theirs if self.is_rate else self.theirs / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the mark is reached; None without a mark, or where the peer is not there."""
+        if not self.mark:
+            return None
+        sign, limit, of = self.mark.split(maxsplit=2)
+        found = self.ratio if of == "×" else self.ours
+        if found is None:
+            return None
+        return found >= _number(limit) if sign == "≥" else found <= _number(limit)
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """A later row of the same key takes the place of an earlier one."""
+        return self.kind, self.work, self.size, self.unit, self.peer
+
+    def __str__(self) -> str:
+        beside = self.peer and f"{self.peer}: {shown(self.theirs) or '–'}, {shown(self.ratio) or '–'} ×"
+        said = {None: "", True: "met", False: "NOT MET"}[self.met]
+        ours = f"{shown(self.ours)} {self.unit}"
+        cells = self.kind, self.work, self.size, ours, beside, f"{self.mark} {said}".strip(), self.note
+        return "  ".join(filter(None, cells))
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+_MARK = re.compile(r"[≥≤] [\d.,]+ \S+( \S+)*")
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def shown(number: float | None) -> str:
+    """Three digits, or all of a whole number's."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def report(kind: str, work: str, size: str, unit: str, ours: float, **more) -> Row:
+    """Print a row, and hand it to ``bench.py`` if that runs the script."""
+    row = Row(kind, work, size, unit, float(ours), **more)
+    print(row, flush=True)
+    if path := os.environ.get(FILE):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+    return row
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the clock, and of the CPU."""
+    start, worked = perf_counter(), process_time()
+    work()
+    return perf_counter() - start, process_time() - worked
+
+
+def resident(field: str) -> float:
+    """GB that the process holds (VmRSS) or has held at most (VmHWM); 0 where Linux does not tell."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e9
+
+
+def forget_peak() -> None:
+    """Have Linux measure the largest resident size from here."""
+    if (clear := Path("/proc/self/clear_refs")).exists():
+        clear.write_text("5")
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file that ``report`` wrote."""
+    if not path.exists():
+        return []
+    return [Row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = (ROOT / f"lab/speed/speed.{ending}" for ending in ("csv", "md"))
 SUITES = {
-    "bench": (
-        "covariance.py",
-        "noise.py",
-        "sgd.py alone peers",
-        "als.py",
-        "prediction.py",
-        "slowed_browser.py",
-        "recommend_all.py",
-        "private_mf.py",
-    ),
-    "scale": ("covariance.py --full", "sgd.py large", "netflix_scale.py"),
+    "bench": ("noise.py", "sgd.py peers", "als.py"),
+    "scale": ("sgd.py large", "netflix_scale.py"),
     "spark": ("spark.py",),
 }
 LIBRARIES = "numpy", "numba", "scipy", "opendp", "implicit", "lenskit", "libmf", "cornac", "pyspark"
@@ -67,35 +187,6 @@ def facts() -> dict[str, str]:
         "versions": ", ".join(found),
         "load": f"{os.getloadavg()[0]:.1f}",
     }
-
-
-def exponents(rows: list[Row]) -> list[tuple[str, str, float, float | None]]:
-    """x of seconds ~ amount^x for works at three sizes or more: kind, work, ours, the peer's if known."""
-    found = []
-    for (kind, work, peer), same in grouped(rows).items():
-        sized = [row for row in same if row.amount]
-        if len({row.amount for row in sized}) < 3:
-            continue
-        logs = np.log([row.amount for row in sized])
-        fits = []
-        for values in ([row.ours for row in sized], [row.theirs for row in sized]):
-            if not all(values):
-                fits.append(None)
-                continue
-            seconds = [
-                row.amount / value if row.is_rate else value for row, value in zip(sized, values, strict=True)
-            ]
-            fits.append(float(np.polyfit(logs, np.log(seconds), 1)[0]))
-        found.append((kind, f"{work}, {peer}" if peer else work, *fits))
-    return found
-
-
-def grouped(rows: list[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """Rows by kind, work and peer."""
-    found = defaultdict(list)
-    for row in rows:
-        found[row.kind, row.work, row.peer].append(row)
-    return found
 
 
 def kept() -> list[dict[str, str]]:
@@ -135,14 +226,6 @@ def table(rows: list[Row]) -> str:
     return text
 
 
-def growth(rows: list[Row]) -> str:
-    """The exponents of works at three sizes, as Markdown."""
-    text = "| kind | work | seconds grow as | the peer's |\n|---|---|---:|---:|\n"
-    for kind, work, ours, theirs in exponents(rows):
-        text += f"| {kind} | {work} | amount^{ours:.2f} | {f'amount^{theirs:.2f}' if theirs else ''} |\n"
-    return text
-
-
 def machines(lines: list[dict[str, str]]) -> str:
     """On what the rows were measured, and what else the machine did."""
     loads = defaultdict(list)
@@ -159,7 +242,7 @@ def written(text: str, lines: list[dict[str, str]]) -> str:
     """The page with its tables as the rows make them."""
     rows = [row_of(cells) for cells in lines]
     made = {kind: table([row for row in rows if row.kind == kind]) for kind in {row.kind for row in rows}}
-    made |= {"growth": growth(rows), "machines": machines(lines)}
+    made["machines"] = machines(lines)
     for name, part in made.items():
         text = placed(text, f"<!-- table: {name} -->", part)
     return text
@@ -194,8 +277,6 @@ def main():
     found, failed = ran(commands)
     rows = [row for row, _ in found]
     print(*rows, "", sep="\n")
-    for kind, work, ours, theirs in exponents(rows):
-        print(f"{kind}: {work}: seconds ~ amount^{ours:.2f}{f', peer {theirs:.2f}' if theirs else ''}")
     about = facts()
     print(f"\n{about['machine']}\n{about['versions']}")
     judged = [row for row in rows if row.met is not None]

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rows import report, resident
+from bench import report, resident
 
 import hushrec as hr
 from hushrec.data.domain import Domain

@@ -4,12 +4,11 @@ Run as ``python -m lab bench noise``; needs about 2 GB. OpenDP is optional: it i
 lab/requirements-bench.txt.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from rows import report
+from bench import report, timed
 
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
@@ -23,12 +22,7 @@ PAIRS = 17_770 * 17_771 // 2  # of the items of the Netflix Prize
 
 def seconds(run: Callable[[], object], repeats: int) -> tuple[float, float]:
     """Wall and processor seconds: medians of the repeats, after one run that is not counted."""
-    taken = []
-    for _ in range(repeats + 1):
-        wall, processor = time.perf_counter(), time.process_time()
-        run()
-        taken.append((time.perf_counter() - wall, time.process_time() - processor))
-    wall, processor = np.median(taken[1:], axis=0)
+    wall, processor = np.median([timed(run) for _ in range(repeats + 1)][1:], axis=0)
     return float(wall), float(processor)
 
 
@@ -51,9 +45,7 @@ def opendp_gaussian(sigma: float) -> Callable[[int], object] | None:
 
 def main() -> None:
     """Report every scale beside OpenDP, three sizes, and the noise of a whole triangle."""
-    start = time.perf_counter()
-    sampler.self_test()
-    print(f"load or compile, tables and self-test: {time.perf_counter() - start:.2f} s")
+    print(f"load or compile, tables and self-test: {timed(sampler.self_test)[0]:.2f} s")
     for name, sigma in SCALES.items():
         work, draw = f"rounded Gaussian, {name}", partial(sampler.rounded, GAUSSIAN, scale=sigma, key=KEY)
         sizes = SIZES if name == "1000" else SIZES[-1:]

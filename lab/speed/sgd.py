@@ -1,8 +1,6 @@
 """Stochastic gradient descent beside LIBMF's and cornac's, on Netflix-like ratings.
 
-    python -m lab bench sgd [alone] [peers] [large] [--rounds 3]
-
-alone: hushrec at three sizes and five ranks.
+    python -m lab bench sgd [peers] [large] [--rounds 3]
 
 peers: every rank beside the peers. In each round one program after the other makes a few passes over the
 same ratings, two threads each, and the medians count. From rank 256 on these are the ratings of the first
@@ -23,22 +21,17 @@ import os
 import resource
 import warnings
 from contextlib import redirect_stdout
-from time import perf_counter, process_time
 
 THREADS = 2
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import report  # noqa: E402
+from bench import report, timed  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.models.factorization.kernels.visits import descend, padded  # noqa: E402
 
-SIZES = {
-    "1M": (6_040, 3_706, 1_000_000),
-    "3M": (16_000, 6_000, 3_000_000),
-    "10M": (48_000, 10_000, 10_000_000),
-}
+SIZE = 48_000, 10_000, 10_000_000
 LARGE = 480_189, 17_770, 100_480_507
 RANKS = 16, 64, 256, 1024, 2048
 PASSES = {16: 20, 64: 10}  # others 4: of one program in a round
@@ -74,12 +67,6 @@ def factors(n, rank, seed):
     return np.random.default_rng(seed).standard_normal((n, rank), np.float32) * np.float32(0.1 / rank**0.5)
 
 
-def seconds(work):
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
 class Hushrec:
     def __init__(self, ratings, rank):
         self.n_users = ratings.n_users
@@ -95,7 +82,7 @@ class Hushrec:
 
     def passes(self, count):
         """Seconds of a pass."""
-        return seconds(lambda: [self._pass() for _ in range(count)]) / count
+        return timed(lambda: [self._pass() for _ in range(count)])[0] / count
 
     def _pass(self):
         order = self.rng.permutation(self.n_users).astype(np.int32)
@@ -117,7 +104,7 @@ class Libmf:
     def fit(self, count):
         self.forget()
         self.model = self.library.MF(nr_iters=count, **self.settings)
-        return seconds(lambda: self.model.fit(self.triplets))
+        return timed(lambda: self.model.fit(self.triplets))[0]
 
     def passes(self, count):
         taken = [self.fit(n) for n in (2, 2 + count)]
@@ -146,40 +133,11 @@ class Cornac:
 
     def passes(self, count):
         settings = RATE, REG, self.mean, count, THREADS, True, False, False
-        return seconds(lambda: self.fit(*self.rows, *self.changed, *settings)) / count
-
-
-def alone(rounds):
-    """Hushrec at three sizes and all ranks, a pass each time."""
-    for name, size in SIZES.items():
-        ratings = Ratings.made(*size)
-        for rank in RANKS:
-            part = ratings.first(4 * WORK / rank)
-            ours = Hushrec(part, rank)
-            ours.passes(1)
-            taken, worked = [], []
-            for _ in range(rounds):
-                start = process_time()
-                taken.append(ours.passes(1))
-                worked.append(process_time() - start)
-            took, work = np.median(taken), np.median(worked)
-            note = f"{work:.2f} CPU s a pass"
-            if part.n < ratings.n:
-                note += f", of the first {part.n / 1e6:.1f}M"
-            speed = part.n / took / 1e6
-            report(
-                KIND,
-                f"a pass, rank {rank}",
-                f"{name} ratings",
-                "M ratings/s",
-                speed,
-                amount=part.n,
-                note=note,
-            )
+        return timed(lambda: self.fit(*self.rows, *self.changed, *settings))[0] / count
 
 
 def beside_peers(rounds):
-    ratings = Ratings.made(*SIZES["10M"])
+    ratings = Ratings.made(*SIZE)
     peers = installed([Libmf, Cornac], ratings)
     for rank in RANKS:
         part, count = ratings.first(WORK / rank), PASSES.get(rank, 4)
@@ -220,7 +178,7 @@ def installed(peers, ratings):
     return found
 
 
-PARTS = {"alone": alone, "peers": beside_peers, "large": large}
+PARTS = {"peers": beside_peers, "large": large}
 
 
 def main():

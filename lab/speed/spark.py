@@ -5,17 +5,14 @@ Spark's own ALS.
 
 ``python -m lab bench spark [MILLIONS OF RATINGS …]``, by default 1, 10 and 100. Seconds are of a whole
 seeded fit, whose release must have the same bytes from each place; the ratings are in Spark before, for ALS
-too. Bytes of the shuffle come from Spark's event log, peaks of memory from looks at the processes every tenth
-of a second: in memory, the driver's is with the ratings.
+too.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -23,7 +20,7 @@ import polars as pl
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rows import report
+from bench import report
 
 import hushrec as hr
 
@@ -44,10 +41,6 @@ def session(folder):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "8g",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": f"file://{folder}",
-        "spark.eventLog.rolling.enabled": "false",
         "spark.local.dir": folder,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -58,43 +51,6 @@ def session(folder):
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("OFF")
     return made
-
-
-class Peaks(threading.Thread):
-    """Largest resident memory of this process, of the JVM, and of all Python workers together, in GB."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.found, self._done = {"driver": 0.0, "JVM": 0.0, "workers": 0.0}, threading.Event()
-
-    def run(self):
-        while not self._done.wait(0.1):
-            now = {"driver": psutil.Process().memory_info().rss, "JVM": 0, "workers": 0}
-            for child in psutil.Process().children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    now["JVM" if child.name() == "java" else "workers"] += child.memory_info().rss
-            self.found = {name: max(self.found[name], value / 1e9) for name, value in now.items()}
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self._done.set()
-        self.join()
-
-
-def shuffled(log, since):
-    """Bytes that tasks wrote for a shuffle and read from one, and the log's length, from a place in it on."""
-    wrote = read = 0
-    text = log.read_bytes()[since:]
-    text = text[: text.rfind(b"\n") + 1]  # the last line may not be complete
-    for line in text.splitlines():
-        if (event := json.loads(line))["Event"] == "SparkListenerTaskEnd":
-            wrote += event["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-            each = event["Task Metrics"]["Shuffle Read Metrics"]
-            read += each["Local Bytes Read"] + each["Remote Bytes Read"]
-    return wrote, read, since + len(text)
 
 
 def processor():
@@ -108,12 +64,11 @@ def processor():
 
 
 def timed(action):
-    """Seconds, those of processor, and peaks of memory; idle workers that end meanwhile do not count."""
+    """Seconds, and those of processor; idle workers that end meanwhile do not count."""
     start, before = time.perf_counter(), processor()
-    with Peaks() as peaks:
-        action()
+    action()
     spent = sum(after - before.get(pid, 0.0) for pid, after in processor().items())
-    return time.perf_counter() - start, spent, peaks.found
+    return time.perf_counter() - start, spent
 
 
 def als(spark, source):
@@ -152,11 +107,11 @@ def written(made, folder):
 def loaded(spark, source, domain, n, size_told):
     """Load a file of text into Spark, and report; first as Spark does it itself."""
     theirs = grouped(spark, source, domain)
-    theirs_s, theirs_cpu, _ = timed(theirs.count)
+    theirs_s, theirs_cpu = timed(theirs.count)
     theirs.unpersist()
     kept = []
-    ours_s, ours_cpu, peaks = timed(lambda: kept.append(hr.load(str(source), domain, where="spark")))
-    note = f"{ours_cpu:.0f} and {theirs_cpu:.0f} s of processor, workers {peaks['workers']:.2f} GB"
+    ours_s, ours_cpu = timed(lambda: kept.append(hr.load(str(source), domain, where="spark")))
+    note = f"{ours_cpu:.0f} and {theirs_cpu:.0f} s of processor"
     peer = {"peer": "Spark's read, filter and group", "theirs": theirs_s, "mark": "≥ 0.333 ×"}
     report("Spark", "loading", size_told, "s", ours_s, amount=n, note=note, **peer)
     return kept.pop()
@@ -169,18 +124,13 @@ def fit(source, config):
 class Fits:
     """Whole fits, reported beside Spark's ALS, their releases compared between places."""
 
-    def __init__(self, log, n, size_told):
-        self.log, self.n, self.size_told = log, n, size_told
+    def __init__(self, n, size_told):
+        self.n, self.size_told = n, size_told
         self.als, self.releases = None, {}
 
     def report(self, name, where, action):
-        place = shuffled(self.log, 0)[2]
-        seconds, spent, peaks = timed(action)
-        wrote, read, _ = shuffled(self.log, place)
-        note = f"driver {peaks['driver']:.2f} GB, {spent:.1f} s of processor"
-        if where == "Spark":
-            note += f", JVM {peaks['JVM']:.2f} GB, workers {peaks['workers']:.2f} GB"
-            note += f", shuffle {wrote / 1e6:.1f} MB written, {read / 1e6:.1f} MB read"
+        seconds, spent = timed(action)
+        note = f"{spent:.1f} s of processor"
         peer = {} if self.als is None else {"peer": "Spark's ALS", "theirs": self.als}
         report("Spark", f"{name}: {where}", self.size_told, "s", seconds, amount=self.n, note=note, **peer)
         return seconds
@@ -208,15 +158,14 @@ def warmed(spark, folder):
                 fit(place, config)
 
 
-def measured(spark, log, folder, n):
+def measured(spark, folder, n):
     made = hr.synthetic.netflix_like(min(n // 160, 480_189), min(17_770, 1000 + n // 1000), n, 1)
     size_told = f"{len(made.items) / 1e6:.1f} M ratings, {made.domain.n_items:,} items"
     domain = made.domain
     source, numbers, files = written(made, folder)
-    fits = Fits(log, n, size_told)
+    fits = Fits(n, size_told)
     fits.als = fits.report(f"Spark's ALS, rank {RANK}, {ITERATIONS} iterations", "Spark", als(spark, numbers))
     fits.of(made, "memory")
-    del made  # so that it does not count as memory of the others
     with loaded(spark, source, domain, n, size_told) as there:
         fits.of(files, "a folder")
         fits.of(there, "Spark")
@@ -228,12 +177,11 @@ def main():
     millions = parser.parse_args().millions
     with tempfile.TemporaryDirectory(prefix="hushrec-spark-") as folder:
         spark = session(folder)
-        (log,) = (path for path in Path(folder).iterdir() if path.is_file())
         with tempfile.TemporaryDirectory(dir=folder) as of_few:
             warmed(spark, Path(of_few))
         for size in millions:
             with tempfile.TemporaryDirectory(dir=folder) as of_size:
-                measured(spark, log, Path(of_size), round(size * 1e6))
+                measured(spark, Path(of_size), round(size * 1e6))
         spark.stop()
 
 

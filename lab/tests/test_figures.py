@@ -14,7 +14,6 @@ from lab.du_leighton_patel.reproduction import BASELINE
 from lab.du_leighton_patel.reproduction import PAPER as LOSSES
 from lab.du_leighton_patel.reproduction import printed as increase
 from lab.experiments import datasets
-from lab.experiments.download import SETS
 from lab.friedman_berkovsky_kaafar.figures import CROSSED
 from lab.friedman_berkovsky_kaafar.reproduction import PAPER as CROSSINGS
 from lab.pages import choosing
@@ -105,7 +104,7 @@ def test_errata_of_the_papers_own_tables():
         f"{ratings / rated:.1f} times each, not 253, and with a density of **{ratings / users / rated:.2%}**"
     )
     assert found.replace("%", " %") in errata
-    assert datasets.NAMED["ml-1m"].frame["items"] == (1, listed)
+    assert datasets.SETS["ml-1m"].frame["items"] == (1, listed)
     assert (CROSSINGS["ml-1m", "replace"]["GE"], CROSSED) == ((0.2, None), 0.18)
     assert "at ε = 0.18. By Table 4 it is 0.2;" in errata
     crossed = [CROSSINGS["ml-1m", adjacency]["ISGD"] for adjacency in ("add-remove", "replace")]
@@ -119,8 +118,8 @@ def test_errata_of_the_papers_own_tables():
 def test_half_stars_cost_more_than_the_papers_width_of_the_scale():
     """MovieLens 10M: the noise of Δr = 4 on sums that move by 4.5, in the bounded form too."""
     errata = " ".join(text("lab/friedman_berkovsky_kaafar/README.md").split())
-    lo, hi, _ = SETS["ml-10m"].scale
-    of_10m = Domain(items=range(100), scale=SETS["ml-10m"].scale, max_users=10_000, users=range(50))
+    lo, hi, _ = datasets.SETS["ml-10m"].frame["scale"]
+    of_10m = Domain(items=range(100), scale=(lo, hi, 0.5), max_users=10_000, users=range(50))
     paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
     losses = []
     for form in (FriedmanEffects(), FriedmanInputMF()):

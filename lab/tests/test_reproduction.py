@@ -23,7 +23,7 @@ def test_half_stars_of_movielens_10m_change_a_rating_by_four_and_a_half(tmp_path
 @pytest.mark.parametrize("name", reproduction.MODULES)
 def test_what_is_listed_is_there(name):
     made = reproduction.named(name)
-    assert set(made.sets) <= set(datasets.NAMED)
+    assert set(made.sets) <= set(datasets.SETS)
     assert made.works(None)
 
 

@@ -13,16 +13,25 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import csr_matrix
 from synthetic_people import randomized, synthetic, trained
-from top_n.descent import DPSGD
-from top_n.peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS
-from top_n.protocol import People
-from top_n_models import Texts, interactions, scores
+from top_n.noisy import DPALS, DPSGD
+from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN
+from top_n.protocol import People, Texts, interactions, scores
 
 import hushrec as hr
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 from hushrec.testing import Seeded
 from lab.published import class_of
 
+DP_ALS = {
+    0.5: DPALS(8, 2, 0.63, 22.0, 0.057, 0.0, 0.053, 0.384, 0.8),
+    1.0: DPALS(9, 3, 1.1, 16.0, 0.028, -0.25, 0.11, 0.12, 0.9),
+    2.0: DPALS(22, 2, 0.71, 12.0, 0.044, 0.0, 0.143, 0.08, 0.95),
+    4.0: DPALS(29, 3, 0.54, 6.5, 0.023, -0.25, 0.27, 0.05, 0.99),
+    8.0: DPALS(39, 3, 0.31, 5.5, 0.031, -0.25, 0.2, 0.08, 0.95),
+    20.0: DPALS(29, 4, 0.59, 6.1, 0.041, -0.5, 0.26, 0.05, 0.95),
+}
+ONE = 4.0
+"""DP-ALS with one setting for all ε has that of this one."""
 DP_SGD = {
     1.0: DPSGD(8, 10, 0.2, 1.0, 12.0),
     4.0: DPSGD(24, 40, 0.4, 0.2, 27.0),
@@ -98,8 +107,8 @@ def of_model(name: str) -> Entry:
     return Entry(tuple(sorted({unit for unit, _ in kind.supports}, reverse=True)), run)
 
 
-def dp_als(asked: Asked) -> Made:
-    method = nearest(DP_ALS, asked.epsilon)
+def dp_als(asked: Asked, setting: float | None = None) -> Made:
+    method = nearest(DP_ALS, setting or asked.epsilon)
     mu = gaussian_mu(asked.epsilon, asked.delta)
     factors = method.fit(asked.split.train, mu=mu, seed=asked.draw)
     return Made(method.scores(factors, asked.split.test.given), None, gaussian_epsilon(mu, asked.delta))
@@ -152,6 +161,16 @@ def _ials(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
     return lambda given: model.scores(learned, given)
 
 
+def _item_knn(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    cosines = ItemKNN(NEIGHBOURS).fit(train, seed=0)
+    return lambda given: given @ cosines
+
+
+def _private_ease(asked: Asked) -> Made:
+    release = hr.baseline(interactions(asked.split.train, asked.public), hr.PrivateEASE())
+    return Made(scores(release, asked.split.test.given), None, math.inf)
+
+
 def _popularity(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
     counts = np.asarray(train.sum(0)).ravel()
     return lambda given: np.tile(counts, (given.shape[0], 1))
@@ -160,10 +179,13 @@ def _popularity(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
 ENTRIES = {
     "EASE, no noise": plain(_ease),
     "iALS, no noise": plain(_ials),
+    "item-kNN, no noise": plain(_item_knn),
     "popularity, no noise": plain(_popularity),
+    "PrivateEASE, no noise": Entry((), _private_ease),
     "PrivateEASE": of_model("PrivateEASE"),
     "synthetic people + EASE": Entry(("user", "record"), synthetic_rows),
     "DP-ALS": Entry(("user",), dp_als),
+    "DP-ALS, one setting": Entry(("user",), lambda asked: dp_als(asked, ONE)),
     "DP-SGD": Entry(("user",), dp_sgd),
     "Popularity": of_model("Popularity"),
     "randomized rows + EASE": Entry(("user",), randomized_rows),

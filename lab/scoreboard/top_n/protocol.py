@@ -3,6 +3,7 @@
 Likes are ratings of at least a threshold. Of the people with at least five, 500 are held out for validation
 and 500 for the test; everyone else trains. Of a held-out person four fifths of the items are folded in, and
 the others are to be found among all items but those. The filter on five belongs to the measurement alone.
+``held_out`` hides items of everybody instead.
 """
 
 from pathlib import Path
@@ -10,9 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
+import hushrec as hr
+from hushrec.data.synthetic import round_up
+
+DATA, DELTA = Path(__file__).resolve().parents[4] / "shared/data/ml-1m.parquet", 1e-6
 HELD_OUT, AT_LEAST, TO_FIND = 500, 5, 0.2
+MOST_LISTS = 1000
 
 
 class Fold(NamedTuple):
@@ -68,6 +74,17 @@ def people(liked: csr_matrix, draw: int) -> People:
     return People(liked[train], validation, test)
 
 
+def held_out(liked: csr_matrix, draw: int) -> People:
+    """A random fifth of everybody's items is to be found; lists are measured for a thousand people."""
+    rng = np.random.default_rng(draw)
+    counts = np.diff(liked.indptr)
+    chosen = rng.permutation(np.flatnonzero(counts >= AT_LEAST))
+    parts = fold(liked[chosen], rng)
+    others = np.setdiff1d(np.flatnonzero(counts), chosen)
+    shown = Fold(parts.given[:MOST_LISTS], parts.hidden[:MOST_LISTS])
+    return People(vstack([liked[others], parts.given]).tocsr(), shown, shown)
+
+
 def fold(rows: csr_matrix, rng: np.random.Generator) -> Fold:
     hidden = np.zeros(rows.nnz, bool)
     for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
@@ -88,3 +105,44 @@ def measured(scores: np.ndarray, fold: Fold) -> dict[str, np.ndarray]:
     ideal = np.concatenate([[0], np.cumsum(discount)])[np.minimum(wanted, 100)]
     recalls = {f"recall@{n}": hits[:, :n].sum(1) / np.minimum(wanted, n) for n in (20, 50)}
     return recalls | {"nDCG@100": hits @ discount / ideal}
+
+
+Texts = dict[str, object]
+"""Titles and features of the catalogue, as a domain takes them."""
+
+
+def texts(data: Path, items: Path | None) -> Texts:
+    """What a public list says of the items of a file of ratings, in the order of ``likes``."""
+    if items is None:
+        return {}
+    ids = np.unique(pl.read_parquet(data, columns=["item"])["item"].to_numpy())
+    known = hr.Domain.from_catalogue(items, max_users=1)
+    places = [known.positions.get(str(item), -1) for item in ids]
+
+    def of(listed: tuple[str, ...]) -> list[str]:
+        return [listed[place] if place >= 0 else "" for place in places]
+
+    features = {name: of(listed) for name, listed in (known.features or {}).items()}
+    return {"titles": of(known.titles) if known.titles else None, "features": features or None}
+
+
+def interactions(train: csr_matrix, public: Texts) -> hr.People:
+    """The training rows as hushrec takes them; the declared crowd is the next of 1, 2, 5, 10, …"""
+    train.sort_indices()
+    counts = np.diff(train.indptr)
+    given = np.flatnonzero(counts)
+    crowd = round_up(len(given))
+    domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd, **public)
+    indptr = np.concatenate([[0], np.cumsum(counts[given])]).astype(np.int64)
+    users = [f"u{user:07d}" for user in given]
+    return hr.People(domain, users, indptr, train.indices.astype(np.int32))
+
+
+def scores(release: hr.Release, given: csr_matrix) -> np.ndarray:
+    tensors = {name: tensor.astype(np.float64) for name, tensor in release.tensors.items()}
+    if release.kind == "item scores":
+        return np.tile(tensors["item_scores"], (given.shape[0], 1))
+    factors, given = tensors["item_factors"], csr_matrix(given.multiply(tensors["input_weights"]))
+    lengths = np.sqrt(given.multiply(given).sum(axis=1))
+    people = given @ factors + np.outer(lengths, tensors["intercept"])
+    return np.asarray(people @ factors.T * tensors["output_weights"])

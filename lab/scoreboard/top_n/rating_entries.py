@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 from top_n.entries import Entry, Made, nearest, spent, true
-from top_n.rating_factors import RatingsALS
+from top_n.noisy import RatingsALS
 
 import hushrec as hr
 from hushrec.data.split import holdout
+from hushrec.data.synthetic import round_up
 from hushrec.evaluation import baselines
 from hushrec.evaluation.protocol import predictions
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
@@ -63,10 +64,9 @@ class Held(NamedTuple):
 def held_out(table: pl.DataFrame, draw: int, options: argparse.Namespace) -> Split:
     """A random tenth is held out. Catalogue, scale, and about how many people and ratings are public."""
     crowd = table["user"].n_unique()
-    most = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= crowd)
     items = [str(item) for item in table["item"].unique().sort()]
     expected = {"expected_users": crowd, "expected_records": len(table)}
-    scale, bounds = tuple(options.scale), {"max_users": most, "max_per_user": len(items)}
+    scale, bounds = tuple(options.scale), {"max_users": round_up(crowd), "max_per_user": len(items)}
     domain = hr.Domain(items, scale=scale, **bounds, **expected)
     return Split(*holdout(hr.load(table, domain), 0.1, draw))
 

@@ -13,7 +13,7 @@ from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded
-from lab.attacks.rehearsal import seeded, simulate_attack
+from lab.attacks.linkage import seeded, simulate_attack
 from lab.du_leighton_patel.published import SharedRandomizer
 from lab.published import Cost, DuRepresentatives, DuResponse, cost, randomize
 

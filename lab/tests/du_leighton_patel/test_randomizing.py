@@ -22,7 +22,7 @@ def trial(**settings):
 
 def test_of_a_slots_epsilon_the_chance_to_keep_is_right():
     """p* among 1,000 items, no groups: odds e^ε to 1 of the own item against each of the others."""
-    keep = randomizing.kept_at(9.0, 0.0)
+    keep = randomizing.kept_at(9.0)
     assert keep / ((1 - keep) / 1000) == pytest.approx(np.exp(9.0) - 1)
 
 

@@ -1,15 +1,12 @@
 """The page from tables of runs that nobody made: what the reproduction lists, with losses from a formula."""
 
-import math
 import re
-import statistics
 from pathlib import Path
 
 import polars as pl
 import pytest
-from scipy import stats
 
-from lab.du_leighton_patel import attack, likelihood, randomizing, reproduction
+from lab.du_leighton_patel import attack, randomizing, reproduction
 
 HIDDEN = 500
 """Ratings whose errors a loss sums: not 1,000, so that a loss of 1,000 users is not what was summed."""
@@ -72,57 +69,17 @@ def listed(work, results):
     return as_written(work, table, pl.col("name"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Tables and, beside them, the page that the command makes of them."""
-    folder = tmp_path_factory.mktemp("du")
+@pytest.mark.full
+def test_page_figures_and_csv_from_finished_runs(tmp_path):
+    folder = tmp_path
     (folder / "pages").mkdir()
     releases().write_parquet(folder / "du-releases.parquet")
     found = {"attacker": "Scoreboard-RH", "epsilon": "12", "first": 900.0, "named": 800.0, "misnamed": 7.0}
     listed(attack.work(Path("nowhere")), found).write_parquet(folder / "du-linkage.parquet")
-    listed(likelihood.work(), {"true": 1.5, "proven": 1.25}).write_parquet(folder / "du-likelihood.parquet")
     reproduction.page(folder, folder / "pages")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def page(folder):
-    return (folder / "pages" / "du.md").read_text("utf-8")
-
-
-@pytest.mark.full
-def test_page_figures_and_csv_from_finished_runs(folder, page):
+    page = (folder / "pages" / "du.md").read_text("utf-8")
     names = {path.name for path in (folder / "pages").iterdir()}
     assert names == {"du.md", "du.csv", "du-epsilon.svg", "du-loss.svg"}
     assert "{{" not in page
     assert not re.search(r"\bnan\b", page)
     assert "| raw | Scoreboard-RH | 12 | 900.0 | 800.0 | 7.0 |\n" in page
-    assert "| published | 2 | 1.5000 | 1.2500 |\n" in page
-
-
-def losses(folder, seeds, **values):
-    """Losses of 1,000 users in the order of the seeds, from the table."""
-    rows = pl.read_parquet(folder / "du-releases.parquet").filter(pl.col("seed") < seeds)
-    rows = rows.filter(*(pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()))
-    found = [1000 * loss / n for loss, n in rows.sort("seed").select("loss", "n").iter_rows()]
-    assert len(found) == seeds
-    return found
-
-
-def shown(values, digits):
-    """The mean and half of its 95 % interval by Student's t."""
-    half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return f"{statistics.fmean(values):.{digits}f} ± {half:.{digits}f}"
-
-
-def test_the_papers_table_is_recomputed_from_all_seeds(folder, page):
-    usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
-    raw = losses(folder, 10, **usual, release="raw")
-    given = {"share": 0.1, "distance": "squared", "groups": "ratings", "slot": None}
-    given |= {"keep": 0.9, "group": 0.9}
-    cells = [shown(raw, 0)]
-    for release in (randomizing.SHARED, "distance-based"):
-        made = losses(folder, 10, **usual, **given, release=release)
-        more = [100 * (m / r - 1) for m, r in zip(made, raw, strict=True)]
-        cells += [shown(made, 0), shown(more, 1)]
-    assert f"| 0.9 | {' | '.join(cells)} | 14.6 |\n" in page

@@ -1,7 +1,12 @@
+"""Grids are run once, whatever fails or is killed, and their table is in the grid's order."""
+
+import json
+
 import polars as pl
 import pytest
 
 from lab.experiments.grid import Grid
+from lab.experiments.results import SCHEMA, Results
 from lab.experiments.runner import Experiment
 
 TEXT = """
@@ -18,16 +23,6 @@ unit = "record"
 adjacency = "add-remove"
 epsilon = [1, 8, inf]
 delta = 1e-6
-seeds = 2
-[[run]]
-name = "svd"
-model = "McSherrySVD"
-settings = { rank = 3 }
-unit = "record"
-adjacency = "add-remove"
-epsilon = [1, 8, inf]
-delta = 1e-6
-seeds = 2
 [[run]]
 name = "impossible"
 model = "GlobalEffects"
@@ -38,7 +33,7 @@ adjacency = "add-remove"
 [[reference]]
 name = "item average"
 """
-TIMING = ["fit_seconds", "predict_seconds", "peak_mb"]
+TIMING = ["fit_seconds", "predict_seconds"]
 
 
 @pytest.fixture
@@ -50,33 +45,17 @@ def experiment(tmp_path):
     return experiment
 
 
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("grid")
-    (folder / "grid.toml").write_text(TEXT)
-    experiment = Experiment(Grid.open(folder / "grid.toml"), folder / "out.parquet")
-    return list(experiment.run()), experiment.table()
-
-
-def test_a_failed_run_is_recorded_and_stops_no_other(ended, experiment):
-    done, table = ended
+def test_a_failed_run_stops_no_other_and_alone_is_tried_again(experiment):
+    first = experiment()
+    assert [done.case.name for done in first.run() if done.error] == ["impossible"] * 2
+    table = first.table()
+    assert len(table) == 2 * (3 + 1 + 1)
     failed = table.filter(pl.col("error").is_not_null())
     assert failed["name"].to_list() == ["impossible"] * 2
     assert failed["error"][0].startswith("BudgetUnsupported: Gaussian noise needs delta > 0")
-    assert failed["rmse"].null_count() == 2
-    assert [d.case.name for d in done if d.error] == ["impossible"] * 2
-    assert len(table) == 2 * (2 * (2 * 2 + 1) + 1 + 1)
-    assert table.filter(pl.col("error").is_null())["rmse"].is_finite().all()
-
-
-@pytest.mark.full
-def test_a_second_start_tries_what_failed_and_nothing_else(experiment):
-    first = experiment()
-    list(first.run())
-    table = first.table()
     assert {case.name for case in experiment().missing().values()} == {"impossible"}
     again = experiment(TEXT.replace("delta = 0", 'delta = 0\nsettings = { noise = "laplace" }'))
-    assert [d.error for d in again.run()] == [None] * 2
+    assert [done.error for done in again.run()] == [None] * 2
     mended = again.table()
     assert mended["error"].null_count() == len(mended) == len(table)
     same = mended.filter(pl.col("name") != "impossible")
@@ -84,8 +63,37 @@ def test_a_second_start_tries_what_failed_and_nothing_else(experiment):
 
 
 @pytest.mark.full
-def test_processes_change_no_result(ended, experiment):
-    parallel = experiment()
-    assert len(list(parallel.run(workers=2))) == len(ended[0])
-    assert parallel.table().drop(TIMING).equals(ended[1].drop(TIMING))
-    assert parallel.table().drop(TIMING).equals(ended[1].drop(TIMING))
+def test_processes_change_no_result(experiment):
+    one, two = experiment(), experiment(out="parallel.csv")
+    assert len(list(one.run())) == len(list(two.run(workers=2)))
+    assert two.table().drop(TIMING).equals(one.table().drop(TIMING))
+
+
+def row(key, rmse=1.0, **more):
+    return {**dict.fromkeys(SCHEMA), "key": key, "rmse": rmse, **more}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_runs_are_in_the_grids_order_under_its_names_and_the_last_of_a_key_counts(tmp_path, ending):
+    results = Results(tmp_path / "deep" / f"table.{ending}")
+    results.add([row("a", None, error="it failed")])
+    for key in "bca":
+        results.add([row(key, 1.5)])
+    table = results.table({"c": "curve", "a": "curve", "b": "other", "d": "other"})
+    assert table.select("name", "key", "rmse").rows() == [
+        ("curve", "c", 1.5),
+        ("curve", "a", 1.5),
+        ("other", "b", 1.5),
+    ]
+    assert table["error"].null_count() == 3
+    assert results.out.exists()
+    assert results.table({"c": "renamed"})["name"].to_list() == ["renamed"]
+
+
+def test_half_a_line_of_a_killed_process_does_no_harm(tmp_path):
+    results = Results(tmp_path / "table.parquet")
+    results.add([row("a")])
+    with results.log.open("a") as file:
+        file.write("\n" + json.dumps([{"key": "b", "rmse": 2.0}])[:15])
+    results.add([row("c")])
+    assert [*results.runs()] == ["a", "c"]

@@ -1,7 +1,7 @@
 """Noise of density ∝ exp(−‖b‖/s) on rows: norm ~ Gamma(d, s), direction uniform and independent of it.
 
 A check gives a p-value and alarms below 1e-9; there are under 100 of them, so right noise raises an alarm for
-fewer than one choice in 1e7 of the seeds. Every check fails on a planted fault.
+fewer than one choice in 1e7 of the seeds.
 """
 
 import numpy as np
@@ -56,51 +56,6 @@ def test_rows_have_the_law(d: int, seed: int) -> None:
 
 def test_rows_of_one_entry_are_laplace() -> None:
     assert stats.kstest(rows(1)[:, 0], stats.laplace.cdf).pvalue > ALARM
-
-
-def gaussian(noise: Floats) -> Floats:
-    """Another law with the same variance."""
-    n, d = noise.shape
-    return np.random.default_rng(0).normal(0, np.sqrt(d + 1), (n, d))
-
-
-def independent(noise: Floats) -> Floats:
-    """Laplace noise on each entry: a direction that prefers the axes."""
-    return np.random.default_rng(0).laplace(size=noise.shape)
-
-
-def shifted(noise: Floats) -> Floats:
-    return noise + 0.1
-
-
-def narrow(noise: Floats) -> Floats:
-    return 0.97 * noise
-
-
-def one_sided(noise: Floats) -> Floats:
-    return np.concatenate([np.abs(noise[: SIZE // 15]), noise[SIZE // 15 :]])
-
-
-def tied(noise: Floats) -> Floats:
-    """Long rows along the first axis, short ones across it: the same norms and the same directions."""
-    norms = np.sqrt((noise**2).sum(axis=1))
-    directions = noise / norms[:, None]
-    return directions[np.argsort(np.abs(directions[:, 0]))] * np.sort(norms)[:, None]
-
-
-@pytest.mark.parametrize(
-    ("fault", "found"),
-    [
-        (gaussian, {"norm"}),
-        (independent, {"entry", "diagonal", "norm"}),
-        (shifted, {"mean"}),
-        (narrow, {"norm", "square"}),
-        (one_sided, {"sign"}),
-        (tied, {"independence"}),
-    ],
-)
-def test_planted_faults_raise_their_alarm(fault, found: set[str]) -> None:  # type: ignore[no-untyped-def]
-    assert found <= alarms(checks(fault(rows(5))))
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

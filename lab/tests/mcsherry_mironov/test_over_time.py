@@ -1,5 +1,4 @@
 import numpy as np
-import polars as pl
 import pytest
 
 from lab.mcsherry_mironov import over_time
@@ -50,33 +49,7 @@ def test_noise_costs_and_the_corrected_model_has_the_true_epsilon_of_theta(bench
 
 def test_the_probe_is_of_the_nine_latest(bench):
     bench.open()
-    ratings = bench._ratings
+    ratings = bench.ratings
     train, test = over_time.probe(ratings, 0)
     assert train.n_entries + test.n_entries == ratings.n_entries
     assert 60 < test.n_entries < 60 * 9  # a third of 540: 180 ± 11
-
-
-def test_losses_are_of_the_same_day_seed_and_model():
-    rows = [
-        {
-            "model": m,
-            "day": 30,
-            "seed": s,
-            "theta": t,
-            "rmse": r,
-            "ratings": 5,
-            "users": 2,
-            "true_epsilon": 1.0,
-        }
-        for m, s, t, r in [
-            ("published", 0, None, 1.0),
-            ("published", 1, None, 0.5),
-            ("corrected", 0, None, 0.8),
-            ("published", 0, 0.15, 1.5),
-            ("published", 1, 0.15, 0.6),
-            ("corrected", 0, 0.15, 0.88),
-        ]
-    ]
-    found = over_time.losses(pl.DataFrame(rows, schema=over_time.TYPES))
-    by = {line["model"]: line["loss"] for line in found.iter_rows(named=True)}
-    assert by == {"published": pytest.approx((50 + 20) / 2), "corrected": pytest.approx(10)}

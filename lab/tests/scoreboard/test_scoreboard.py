@@ -15,7 +15,7 @@ from hushrec.testing import Seeded
 from lab.tests.test_benchmarks import script
 
 board = script("scoreboard")
-descent, factors = sys.modules["top_n.descent"], sys.modules["top_n.rating_factors"]
+noisy = sys.modules["top_n.noisy"]
 lists, ratings = sys.modules["top_n.entries"], sys.modules["top_n.rating_entries"]
 
 
@@ -28,7 +28,7 @@ def likes():
 @pytest.mark.parametrize("items", [1, 3, 25])
 def test_a_person_moves_the_gradient_by_one_at_most(likes, items):
     """Planted: without the scaling, a person with all items moves it by 3.4."""
-    method = descent.DPSGD(4, 1, 0.1, 0.5, 1.0)
+    method = noisy.DPSGD(4, 1, 0.1, 0.5, 1.0)
     vectors = np.random.default_rng(1).normal(0, 0.1, (25, 4)).astype(np.float32)
     one = csr_matrix((np.ones(items, np.float32), (np.zeros(items, int), np.arange(items))), (1, 25))
     more = vstack([likes, one]).tocsr()
@@ -51,13 +51,13 @@ def rated(people, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_person_moves_sums_of_ratings_by_their_bounds_at_most(seed):
     """Σ w u uᵀ by Γ², Σ w y u by Γ Y, and the counts by 1: what ``RatingsALS`` divides its noise by."""
-    method = factors.RatingsALS(clip=0.4, largest=1.2)
+    method = noisy.RatingsALS(clip=0.4, largest=1.2)
     rows = rated(1, seed)
     centred = method._centred(rows, (1, 5))
     weights = method._weights(rows, np.random.default_rng(seed).random(20) ** 3)
     person = np.random.default_rng(seed + 1).normal(size=(1, 3))
     person *= 0.4 / np.linalg.norm(person)
-    gram, right = factors._moments(centred.T.tocsr(), weights.T.tocsr(), person)
+    gram, right = noisy.moments(weights.T.tocsr(), person, centred.T.tocsr())
     assert np.linalg.norm(gram) == pytest.approx(0.4**2)
     assert np.linalg.norm(right) <= 0.4 * 1.2 * (1 + 1e-9)
     assert np.linalg.norm((rows.toarray() != 0) / math.sqrt(rows.nnz)) == pytest.approx(1)
@@ -65,14 +65,14 @@ def test_a_person_moves_sums_of_ratings_by_their_bounds_at_most(seed):
 
 def test_noise_of_ratings_factors_has_the_size_of_their_bounds():
     """A round of nobody's ratings is noise alone: Γ²/μ on half of a matrix, Γ Y/μ on a vector."""
-    method = factors.RatingsALS(rank=1, steps=1, clip=0.5, largest=2.0, penalty=1e-9, right=0.5, counts=0.5)
+    method = noisy.RatingsALS(rank=1, steps=1, clip=0.5, largest=2.0, penalty=1e-9, right=0.5, counts=0.5)
     empty = csr_matrix((1, 4000))
     gram, right = np.zeros((4000, 1, 1)), np.zeros((4000, 1))
     step = 0.1 * math.sqrt(0.5)
     none = empty.T.tocsr()
     items = method._items(none, none, np.zeros((1, 1)), step, np.random.default_rng(0))
     rng = np.random.default_rng(0)
-    gram += factors.symmetric(rng, gram.shape, 0.25 / (step * math.sqrt(0.5)))
+    gram += noisy.symmetric(rng, gram.shape, 0.25 / (step * math.sqrt(0.5)))
     right += rng.normal(0, 1.0 / (step * math.sqrt(0.5)), right.shape)
     assert gram.std() == pytest.approx(0.25 / 0.05, rel=0.06)
     assert right.std() == pytest.approx(1.0 / 0.05, rel=0.06)

@@ -72,7 +72,7 @@ times as much. docs/models/covariance_svd.md has the table of heads, and what 5 
 """
 TASTE, TASTE_WITH_FEATURES = 20.0, 13.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
-than counts, without and with public features of the items. ``python -m lab bench top_n_models``;
+than counts, without and with public features of the items. ``python -m lab bench scoreboard lists``;
 lab/scoreboard/top_n.md has the table.
 """
 _L1 = 4.7
