@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from hushrec.cli.app import Commands
+from hushrec.cli.app import Program
 from lab.commands import data
 from lab.commands.bench import bench
 from lab.commands.grid import grid
@@ -13,7 +13,7 @@ from lab.commands.reproduce import reproduce
 COMMANDS = ("reproduce", "grid", "data", "bench")
 
 
-class LabCommands(Commands):
+class LabCommands(Program):
     """Lists the commands in the order of use; prints hushrec's own errors as one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console
+from hushrec.documents.document import Table
 from hushrec.errors import ConfigError
 
 _LAB = Path(__file__).parents[1]
@@ -26,10 +27,11 @@ def bench(
     """
     scripts = {path.stem: path for path in sorted(_scripts(), key=lambda path: path.stem)}
     if name is None:
-        listed = console.table("name", "measures", left=2)
-        for stem, path in scripts.items():
-            listed.add_row(stem, (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0])
-        console.out().print(listed)
+        rows = [
+            (stem, (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0])
+            for stem, path in scripts.items()
+        ]
+        console.show_blocks([Table("Benchmarks", ("name", "measures"), rows, left=2)])
         return
     if name not in scripts:
         raise ConfigError(f"there is no benchmark {name!r}; there are {', '.join(scripts)}")

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import typer
 
 from hushrec.cli import console
+from hushrec.documents.document import Table
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")
 
@@ -16,14 +17,12 @@ def list_() -> None:
     """List the data sets that can be fetched."""
     from lab.experiments.download import SETS
 
-    listed = console.table("name", "scale", "users", "from", left=2)
-    listed.columns[3].justify = "left"
+    rows = []
     for name, known in SETS.items():
         lo, hi, step = known.scale
-        listed.add_row(
-            name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", urlsplit(known.urls[0]).netloc
-        )
-    console.out().print(listed)
+        scale, host = f"{lo:g} to {hi:g} by {step:g}", urlsplit(known.urls[0]).netloc
+        rows.append((name, scale, host, f"≤ {known.max_users:,}"))
+    console.show_blocks([Table("Data sets", ("name", "scale", "from", "users"), rows, left=3)])
 
 
 @app.command()
@@ -42,11 +41,9 @@ def get(
     with console.working(f"fetching {name}"):
         fetched = get(name, directory, source)
     lo, hi, step = SETS[name].scale
-    screen = console.out()
-    screen.print(f"Ratings:   {fetched.ratings}", soft_wrap=True)
-    screen.print(f"Catalogue: {fetched.catalogue}", soft_wrap=True)
-    screen.print(
+    console.say(f"Ratings:   {fetched.ratings}")
+    console.say(f"Catalogue: {fetched.catalogue}")
+    console.say(
         f"Next: hushrec domain --items {fetched.catalogue} --scale {lo:g} {hi:g} {step:g} "
-        f"--max-users {SETS[name].max_users} -o domain.json",
-        soft_wrap=True,
+        f"--max-users {SETS[name].max_users} -o domain.json"
     )

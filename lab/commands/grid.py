@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import console, options
+from hushrec.documents.document import Table
 from hushrec.errors import ExtraMissing
 from hushrec.text import escaped
 
@@ -60,17 +61,15 @@ def grid(
                 progress.console.print(escaped(f"failed: {where}: {done.error}"), soft_wrap=True)
     with console.working("writing the table"):
         rows = described.table()
-    screen = console.out()
-    screen.print(WARNING)
-    screen.print()
+    console.say(f"{WARNING}\n")
     _print_values(rows)
     _print_crossings(rows)
     if figure:
         _draw(rows, figure, asked.data.title)
-        screen.print(f"Wrote {figure}", soft_wrap=True)
-    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
+        console.say(f"Wrote {figure}")
+    console.say(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed")
     if failed:
-        screen.print("Run the same command to retry the failed runs.")
+        console.say("Run the same command to retry the failed runs.")
         raise typer.Exit(1)
 
 
@@ -91,11 +90,11 @@ def _print_values(rows: "pl.DataFrame") -> None:
     metric, *others = metrics(rows)
     others = [name for name in others if name not in METRICS]
     columns = (_named(metric), "95 % interval", *others, "runs", "fit s", "predict s")
-    listed = console.table("", "ε", "true ε", *columns)
+    listed = []
     for line in summary(rows).iter_rows(named=True):
         curve = Curve(*(line[field] for field in Curve._fields))
         before, label = label, shown.get(curve, curve.name)
-        listed.add_row(
+        row = (
             "" if label == before else label,
             above(line["epsilon"]),
             "" if line["true_epsilon"] is None else above(line["true_epsilon"], 3),
@@ -105,8 +104,9 @@ def _print_values(rows: "pl.DataFrame") -> None:
             str(line["runs"]),
             *("" if line[s] is None else f"{line[s]:.1f}" for s in ("fit_seconds", "predict_seconds")),
         )
-    console.out().print(listed)
-    console.out().print()
+        listed.append(row)
+    console.show_blocks([Table("Values", ("", "ε", "true ε", *columns), listed)])
+    console.say("")
 
 
 def _print_crossings(rows: "pl.DataFrame") -> None:
@@ -118,15 +118,15 @@ def _print_crossings(rows: "pl.DataFrame") -> None:
     metric = metrics(rows)[0]
     if levels and named:
         side = "falls below" if metric in METRICS else "exceeds"
-        listed = console.table(f"ε at which {_named(metric)} {side}", *levels)
-        for label, curve in named.items():
-            listed.add_row(label, *(str(crossing(rows, curve, level)) for level in levels))
-        console.out().print(listed)
+        listed = [
+            (label, *(str(crossing(rows, curve, level)) for level in levels))
+            for label, curve in named.items()
+        ]
+        heads = (f"ε at which {_named(metric)} {side}", *levels)
+        console.show_blocks([Table("Crossings", heads, listed)])
         if any(UNPRICED in label for label in named):
-            console.out().print(
-                f"{UNPRICED} no ε is known for this noise: not private, ε only names its points"
-            )
-        console.out().print()
+            console.say(f"{UNPRICED} no ε is known for this noise: not private, ε only names its points")
+        console.say("")
 
 
 def _named(metric: str) -> str:

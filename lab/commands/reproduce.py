@@ -8,6 +8,7 @@ import typer
 
 from hushrec import files
 from hushrec.cli import console
+from hushrec.documents.document import Table
 from hushrec.errors import ConfigError
 from hushrec.text import escaped
 
@@ -53,18 +54,16 @@ def reproduce(
     with files.refusing(out, "written", ConfigError, "choose another folder with -o"):
         out.mkdir(parents=True, exist_ok=True)
     made.page(results, out)
-    screen = console.out()
-    screen.print(WARNING)
-    screen.print()
-    screen.print(f"Wrote {out / name}.md", soft_wrap=True)
+    console.say(f"{WARNING}\n\nWrote {out / name}.md")
 
 
 def _list(known: "Mapping[str, Reproduction]") -> None:
-    listed = console.table("name", "paper", "makes", "data", "minutes", left=4)
-    for name, made in known.items():
-        listed.add_row(name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
-    console.out().print(listed)
-    console.out().print("Minutes are those of one core.")
+    rows = [
+        (name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
+        for name, made in known.items()
+    ]
+    console.show_blocks([Table("Tables", ("name", "paper", "makes", "data", "minutes"), rows, left=4)])
+    console.say("Minutes are those of one core.")
 
 
 def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
@@ -73,10 +72,12 @@ def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
     Raises:
         ConfigError: Some failed.
     """
+    from rich.progress import Progress
+
     from lab.experiments.runner import Experiment
 
     failed = 0
-    with console.progress() as progress:
+    with Progress(console=console.err(), transient=True) as progress:
         for name, work in works.items():
             experiment = Experiment(work, folder / f"{name}.parquet")
             total, missing = len(experiment.cases), len(experiment.missing())

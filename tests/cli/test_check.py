@@ -1,6 +1,5 @@
 """``hushrec check``, and the refusals of commands that charge: faults of a file cost nothing."""
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -29,13 +28,6 @@ def test_a_file_that_a_fit_refuses_has_exit_code_2(tenfold, hushrec):
     assert "(100.0 %) changed: the rating is outside the scale 1 to 5 by 1" in shown.out
     assert "Hints:" in shown.out
     assert "--accept dropped" in shown.out
-
-
-def test_as_json(tenfold, hushrec):
-    facts = json.loads(hushrec(f"check {tenfold} --domain domain.json --json", 2).out)
-    assert facts["refused"] == ["dropped"]
-    assert facts["confidential"]
-    assert len(facts["hints"]) == 1
 
 
 def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):

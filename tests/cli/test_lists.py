@@ -81,10 +81,3 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
 def test_options_that_do_not_go_together(release, refused, options, message):
     assert message in refused(f"lists films.safetensors {options}")
     assert not Path("lists.csv").exists()
-
-
-def test_a_person_s_own_ratings_are_no_option_of_it(release, hushrec):
-    line = "lists films.safetensors train.csv --domain domain.json -o lists.csv"
-    for own in ("--rating i00001=5", "--user secret-u00001", "--why"):
-        assert "No such option" in hushrec(f"{line} {own}", code=2).err
-    assert not Path("lists.csv").exists()

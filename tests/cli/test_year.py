@@ -11,7 +11,7 @@ FIT = "fit train.csv --domain domain.json --model global-effects --epsilon auto 
 
 @pytest.fixture
 def year(here, hushrec, budget):
-    hushrec(f"ledger create ledger.db {budget} --max-releases 6 --domain domain.json")
+    hushrec(f"ledger create ledger.db {budget} --max-releases 6")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_lost_sums_are_said_before_the_ratings_are_read(year, run, refused, monk
     for file in Path("ledger.db.sums").glob("*.carried"):
         file.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr("hushrec.cli.options.Given.load", None)
+        patch.setattr("hushrec.cli.fit.load", None)
         text = refused(f"{FIT} -o two.safetensors")
     assert "what release 0 handed over is not here, or was altered" in text
     assert "--fresh" in text
