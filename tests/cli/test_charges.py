@@ -16,8 +16,9 @@ def test_starting_a_ledger_is_asked_for_and_said_in_one_line(here, hushrec, budg
     assert (str(state.total), state.max_releases) == ("ε = 1 at δ = 1e-06 per user, add-remove", 1)
 
 
-def test_a_wrong_name_starts_no_ledger(release, hushrec, refused, budget):
+def test_a_wrong_name_starts_no_ledger_and_is_told_first(release, hushrec, refused, budget, monkeypatch):
     hushrec("ledger extend ledger.db --epsilon 2 --max-releases 2")
+    monkeypatch.setattr("hushrec.cli.fit.load", None)  # no ratings are read for it
     before = sorted(Path.cwd().iterdir())
     line = f"fit train.csv --domain domain.json {budget} -o second.safetensors --ledger"
     text = refused(f"{line} leger.db")
@@ -26,11 +27,6 @@ def test_a_wrong_name_starts_no_ledger(release, hushrec, refused, budget):
         assert fix in text
     assert "does not exist either" in refused(f"{line} shop/ledger.db")
     assert sorted(Path.cwd().iterdir()) == before
-
-
-def test_a_wrong_name_is_told_before_the_ratings_are_read(here, hushrec, budget, monkeypatch):
-    monkeypatch.setattr("hushrec.cli.fit.load", None)
-    hushrec(f"fit train.csv --domain domain.json {budget} --ledger leger.db -o films.safetensors", code=2)
 
 
 def test_a_ledger_that_is_there_is_not_started_again(release, refused, budget, monkeypatch):

@@ -50,18 +50,3 @@ def test_classes_of_privacy(here, hushrec, refused):
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
     assert hr.Domain.open("d.json").personal_epsilon == {"strict": 0.5, "default": 2.0}
     assert "0 or more" in refused(f"{line} --personal-epsilon a=-1")
-
-
-@pytest.mark.parametrize(
-    ("options", "told", "feedback"),
-    [
-        ("--interactions", "interactions", "interactions"),
-        ("--interactions --counts 9", "interactions counted up to 9", "interactions"),
-        ("--scale 1 5 1 --likes 4", "likes: ratings of at least 4 on the scale 1 to 5 by 1", "interactions"),
-        ("--scale 1 5 1", "scale 1 to 5 by 1", "ratings"),
-    ],
-)
-def test_what_people_give_is_declared(here, hushrec, options, told, feedback):
-    shown = hushrec(f"domain --items catalogue.csv {options} --max-users 200 -o d.json").out
-    assert f"30 items, {told}, cap 500" in " ".join(shown.split())
-    assert hr.Domain.open("d.json").feedback == feedback

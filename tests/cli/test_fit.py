@@ -104,20 +104,13 @@ def test_other_dialects(here, hushrec, budget):
     )
     result = hushrec(fit(budget, source="de.txt", more=options))
     assert "none dropped or changed" in " ".join(result.err.split())
-    table.write_csv("bare.dat", separator="\t", include_header=False)
-    more = "--format u.data --column user_id=0 --column item_id=1 --column rating=2"
-    Path("other").mkdir()
-    result = hushrec(fit(budget, source="bare.dat", ledger="other/b.db", out="bare.safetensors", more=more))
-    assert "none dropped or changed" in " ".join(result.err.split())
 
 
 @pytest.mark.parametrize(
     ("source", "more", "message"),
     [
         ("missing.csv", "", "missing.csv does not exist"),
-        ("train.csv", "--column user_id", "--column user_id=customer"),
         ("train.csv", "--column user_id=nosuch", "no column for user_id"),
-        ("train.csv", "--model nosuch", "nosuch"),
         ("domain.json", "", "give format="),
     ],
 )
@@ -146,8 +139,6 @@ def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
     assert hr.Release.open("films.safetensors").statement.private
     assert HEADING in shown.err
     assert "train.csv: " in shown.err
-    told = refused(fit(budget, out="b.safetensors", more="--where spark --format csv"))
-    assert "Spark does not take format=" in told
     told = refused(
         fit(budget, ledger="new.db", out="b.safetensors", more="--where spark --model private-als")
     )
@@ -159,19 +150,10 @@ def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
 
 PEOPLE = "--delta 1e-6 --unit user --adjacency add-remove"
 SEVERAL = f"ledger create ledger.db --epsilon 4 {PEOPLE} --max-releases 52"
-RANDOM = (
-    "randomize train.csv --domain domain.json --accept weak --ledger l.db --new-ledger -o d.csv "
-    "--method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace"
-)
 KINDS = {
     "one": ([], fit(f"--epsilon 1 {PEOPLE}")),
     "of several": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db --model covariance-svd"),
-    "weak": ([], fit(f"--epsilon 10 {PEOPLE}", more="--model covariance-svd --accept weak")),
     "on a condition": ([], fit(f"--epsilon 1 {PEOPLE}", more="--model posterior-sample-mf --set rank=2")),
-    "of released data": (
-        [RANDOM],
-        "fit d.csv --model item-knn -o films.safetensors",
-    ),
 }
 
 

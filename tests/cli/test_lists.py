@@ -72,7 +72,6 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("t --domain domain.json -o l --where spark --separator ;", "Spark does not take separator="),
         ("train.csv --domain domain.json -o train.csv", "exists; choose another file"),
         ("train.csv --domain domain.json -o lists.json", "name it lists.json.parquet or lists.json.csv"),
         ("postgresql://host/db --domain domain.json -o lists.csv", "an address with :// is not read"),

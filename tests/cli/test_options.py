@@ -113,7 +113,7 @@ def test_values_are_given_by_their_type(run):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("--weight red", "--weight takes NAME=VALUE, for example --weight strict=0.5"),
+        ("--weight red", "--weight takes NAME=VALUE, for example --weight NAME=0.5"),
         ("--weight red=1 --weight red=2", "--weight red is given more than once"),
         ("--weight red=much", "--weight red much: give a number"),
         ("--column user_id", "for example --column user_id=customer"),

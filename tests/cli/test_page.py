@@ -27,15 +27,6 @@ def test_page_writes_a_folder_and_says_how_to_look_at_it(tmp_path, hushrec, monk
     assert len(set(columns["pictures"])) == 1
 
 
-def test_page_refuses_a_picture_from_elsewhere(tmp_path, refused, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = made_up(n=4)
-    made.save("films.safetensors")
-    Path("titles.csv").write_text(f"id,title,picture\n{made.items[0]},T,https://else.where/a.png\n", "utf-8")
-    assert "third party" in refused("page films.safetensors --titles titles.csv -o there")
-    assert not Path("there").exists()
-
-
 def test_a_table_without_titles_is_refused_and_good_titles_stay(tmp_path, hushrec, refused, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

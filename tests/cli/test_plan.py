@@ -88,17 +88,6 @@ def test_a_model_of_ones_own_is_named_first(here, hushrec, budget, monkeypatch):
     assert shown.count("not part of hushrec") == 1
 
 
-def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec, budget):
-    assert "Taste is" not in hushrec(f"plan --domain domain.json {budget}").out
-    hr.Domain(range(50), max_users=50_000).save("clicks.json")
-    asked = f"plan --domain clicks.json --model private-ease {budget}"
-    told = json.loads(hushrec(f"{asked} --json").out)["prospects"]
-    assert told.startswith(
-        "Taste is expected to be learned from 50,000 users with 50 interactions each (assumed"
-    )
-    assert told in flat(hushrec(asked).out)
-
-
 KIND = "--delta 1e-6 --unit user --adjacency add-remove"
 YEAR = f"plan --domain clicks.json --max-releases 52 --epsilon 8 {KIND}"
 CROWD = {"max_users": 1_000, "expected_users": 700, "expected_records": 7_000}

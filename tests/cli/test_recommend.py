@@ -25,11 +25,6 @@ def test_unknown_items_are_told(release, hushrec):
     assert "A=B" not in result.out
 
 
-@pytest.mark.parametrize("rating", ["i00001", "i00001=good"])
-def test_a_rating_that_is_none(release, refused, rating):
-    assert "--rating Alien=5" in refused(f"recommend films.safetensors --rating '{rating}'")
-
-
 def test_a_file_that_holds_none(release, refused):
     for text in ("[1, 2]", "{", '{"i00001": null}'):
         Path("mine.json").write_text(text)
@@ -61,14 +56,6 @@ def test_items_alone_get_a_list(ranking, hushrec, name):
     Path("mine.json").write_text(json.dumps([ranking[0]]))
     both = hushrec(f"recommend {name}.safetensors --ratings mine.json --item {ranking[1]} -n 2")
     assert both.out == shown.out
-
-
-def test_numbers_are_taken_where_they_count(ranking, hushrec):
-    shown = hushrec(f"recommend likes.safetensors --rating {ranking[0]}=5 --rating {ranking[1]}=2 -n 1")
-    assert listed(shown) == [ranking[2]]
-    Path("mine.json").write_text(json.dumps({ranking[0]: 3}))
-    for own in ("--ratings mine.json", f"--rating {ranking[0]}=3"):
-        assert listed(hushrec(f"recommend counted.safetensors {own} -n 1")) == [ranking[1]]
 
 
 # -- filters, varied lists, reasons -----------------------------------------------------------------------

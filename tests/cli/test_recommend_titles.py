@@ -44,14 +44,6 @@ def test_an_id_that_is_a_title_and_several_titles_are_refused(titled, hushrec, r
     assert "Heat (1995)" not in hushrec("recommend titled.safetensors --exclude 'Heat (1995)' -n 6").out
 
 
-def test_what_is_not_there_is_ignored_unless_it_is_all(titled, hushrec, refused):
-    assert "Ignored" in hushrec("recommend titled.safetensors --rating Solaris=5 --rating 1=5").err
-    told = refused("recommend titled.safetensors --rating Solaris=5 --rating Stalker=4")
-    assert "nothing of what was given is in this release's catalogue" in told
-    assert len(hushrec("recommend titled.safetensors -n 3").out.splitlines()) == 5
-    assert "Ignored" in hushrec("recommend titled.safetensors --exclude Solaris").err
-
-
 def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused):
     shown = hushrec("recommend titled.safetensors --similar matrix -n 3")
     assert shown.out == hushrec("recommend titled.safetensors --similar 5 -n 3").out

@@ -42,14 +42,6 @@ def test_what_is_taken_over_is_said_and_can_be_left_out(year, run, hushrec):
     assert "with the sums of" in " ".join(table.split())
 
 
-def test_a_release_that_was_not_made_cannot_be_left_out(year, run, refused):
-    run("one")
-    text = refused(f"{FIT} -o two.safetensors --without 4")
-    assert "release 4 hands nothing over to this one, so nothing of it can be left out" in text
-    assert len(hr.Ledger.open("ledger.db").state().charges) == 1
-    assert not Path("two.safetensors").exists()
-
-
 def test_lost_sums_are_said_before_the_ratings_are_read(year, run, refused, monkeypatch):
     run("one")
     for file in Path("ledger.db.sums").glob("*.carried"):

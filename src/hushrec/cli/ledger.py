@@ -64,15 +64,9 @@ def sql() -> None:
 
 @ledger.command()
 @options.of()
-def export(ledger: Ledger, *, out: Annotated[Path | None, "The file to write; else printed."] = None) -> None:
-    """Write the whole history with its hashes as JSON, which anybody can verify."""
-    facts = ledger.export()
-    text = dumps(facts, indent=2)
-    if out is None:
-        print(text)
-        return
-    files.write(out, text + "\n", LedgerError, fix=FIX, new=True)
-    console.say(f"Wrote {out}: {len(facts['records']):,} records")
+def export(ledger: Ledger) -> None:
+    """Print the whole history with its hashes as JSON, which anybody can verify."""
+    print(dumps(ledger.export(), indent=2))
 
 
 @ledger.command()

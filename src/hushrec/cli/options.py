@@ -54,6 +54,8 @@ MEANINGS = {
     "model": "The algorithm, as hushrec models lists it, or a model of your own, as module:Class; by default "
     "what is recommended for this domain and budget.",
     "settings": "A setting of it, such as rank=20, noise=laplace, covariance.clip=0.2; may be repeated.",
+    "scale": "LO HI STEP of ratings, such as 0.5 5 0.5; LO to HI is a whole number of steps, at most 255.",
+    "personal_epsilon": "A privacy class that users may choose, such as strict=0.5; may be repeated.",
     "columns": "The column of user_id, item_id, rating, count, timestamp or personal_epsilon (each user's "
     "own): a name, or a position from 0.",
     "where": "Where the people are kept: memory; disk, in temporary files; auto, on disk if memory may not "
@@ -324,7 +326,7 @@ def _usual(made: Values) -> str:
 def _mapping(given: Collection[str] | None, absent: Any, option: str, number: bool) -> Any:
     """Values by name, absent if there are none; a column may be a position."""
     values: Values = {}
-    for key, text in _pairs(given or (), option, "strict=0.5" if number else "user_id=customer"):
+    for key, text in _pairs(given or (), option, "NAME=0.5" if number else "user_id=customer", number):
         if key in values:
             raise ConfigError(f"{option} {key} is given more than once; give it once")
         position = int(text) if text.isdecimal() else text
@@ -332,9 +334,11 @@ def _mapping(given: Collection[str] | None, absent: Any, option: str, number: bo
     return values or absent
 
 
-def _pairs(given: Iterable[str], option: str, example: str) -> Iterator[tuple[str, str]]:
+def _pairs(
+    given: Iterable[str], option: str, example: str, number: bool = False
+) -> Iterator[tuple[str, str]]:
     for text in given:
-        name, equals, value = text.partition("=")
+        name, equals, value = text.rpartition("=") if number else text.partition("=")
         if not (name and equals):
             raise ConfigError(f"{option} takes NAME=VALUE, for example {option} {example}")
         yield name, value

@@ -25,7 +25,9 @@ def recommend(
     release: str,
     *,
     key: str | None,
-    rating: Annotated[Strings, "ITEM=STARS: a rating of yours, of an id or a title; may be repeated."] = None,
+    rating: Annotated[
+        Mapping[str, float] | None, "ITEM=STARS: a rating of yours, of an id or a title; may be repeated."
+    ] = None,
     item: Annotated[
         Strings, "An item that you liked, bought or used, by id or title; may be repeated."
     ] = None,
@@ -65,10 +67,10 @@ def recommend(
         console.tell(words.say("taste.this_same", why=client.release.why_same))
 
 
-def _own(rating: Strings, item: Strings, file: Path | None) -> Own | None:
+def _own(rating: Mapping[str, float] | None, item: Strings, file: Path | None) -> Own | None:
     """What was given, on the command line and in a file; None if nothing was."""
     kept = _read(file) if file else []
-    numbers = dict(kept if isinstance(kept, dict) else {}) | dict(map(_pair, rating or ()))
+    numbers = dict(kept if isinstance(kept, dict) else {}) | dict(rating or {})
     items = [*([] if isinstance(kept, dict) else kept), *(item or ())]
     if numbers and items:
         raise DataError("give either items with a number or items alone (--item), not both")
@@ -156,11 +158,3 @@ def _read(path: Path) -> Own:
         raise DataError(
             f'{path} is not JSON of the form {{"item": stars, …}}, or ["item", …] for items alone'
         ) from None
-
-
-def _pair(text: str) -> tuple[str, float]:
-    item, _, stars = text.rpartition("=")  # item ids may contain =, stars do not
-    try:
-        return item, float(stars)
-    except ValueError:
-        raise DataError("--rating takes ITEM=STARS, for example --rating Alien=5") from None
