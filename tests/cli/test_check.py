@@ -34,8 +34,3 @@ def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
     hr.load(tenfold, hr.Domain.open("domain.json"), where=Path("packed"))
     assert "A fit is refused before its charge" in hushrec("check packed --domain domain.json", 2).out
     assert "leave out columns=" in refused("check packed --domain domain.json --format csv")
-
-
-def test_many_more_users_than_declared_are_told(here, hushrec):
-    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o domain.json")
-    assert "A fit is refused before its charge" in hushrec("check train.csv --domain domain.json", 2).out

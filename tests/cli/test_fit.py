@@ -111,6 +111,7 @@ def test_other_dialects(here, hushrec, budget):
     [
         ("missing.csv", "", "missing.csv does not exist"),
         ("train.csv", "--column user_id=nosuch", "no column for user_id"),
+        ("train.csv", "--accept all", "all"),
         ("domain.json", "", "give format="),
     ],
 )

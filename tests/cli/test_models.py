@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hushrec import models
-from hushrec.cli.models import described
+from hushrec.cli.models import description
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = models.MODELS
@@ -59,7 +59,7 @@ def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_setting_is_explained(name):
     """A setting that no docstring explains would have an empty line here."""
-    *_, about, table = described(name)
+    *_, about, table = description(name)
     assert all(row[-1] for row in table.rows)
     assert {row[0].partition(".")[0] for row in table.rows} == set(models.class_of(name).model_fields)
     assert dict(about.rows)["paper"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 from hushrec.cli import console
 from hushrec.curator import charging
-from hushrec.curator.admit import Accept
+from hushrec.curator.admit import accepted
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
@@ -15,6 +15,7 @@ from hushrec.data.people import PublicFacts
 from hushrec.data.reading import Reading
 from hushrec.documents import words
 from hushrec.errors import ReleaseError
+from hushrec.files import refusing
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.text import left
 
@@ -22,6 +23,13 @@ RESUMED = "Went on where a fit that was stopped stood: nothing more was charged"
 NewLedger = Annotated[
     bool, "Create the ledger, with this release's budget as its total. Once per population."
 ]
+
+
+_STORED = "it is stored in the ledger: run the same command with another file, without --new-ledger"
+_LOST = (
+    "it is too large for the ledger to keep, so it is lost and its charge stays spent: make room, and make "
+    "another release"
+)
 
 
 class Charged(NamedTuple):
@@ -38,7 +46,7 @@ def facts(domain: Domain, reading: Reading, *, spark: bool = False) -> PublicFac
 
 
 @contextmanager
-def charged(
+def charge(
     plan: Callable[[StoppedFits], charging.Recipe[Any]],
     load: Callable[[charging.Recipe[Any]], AnyPeople],
     name: str,
@@ -47,7 +55,7 @@ def charged(
     ledger: str,
     new_ledger: bool,
     sums: str | None,
-    accept: Collection[Accept],
+    accept: Collection[str],
 ) -> Iterator[Charged]:
     """Plan, load the people, and charge; what public facts alone refuse reads no record.
 
@@ -59,6 +67,7 @@ def charged(
         name: what their source is called.
         out: the file to write.
     """
+    accept = accepted(accept)
     releases = out.parent if "://" in ledger else None  # a database has no folder of its own
     account = None if new_ledger else Ledger.open(ledger, releases)
     with stopped_fits(account, sums) as stopped:
@@ -94,15 +103,7 @@ def _saving(out: Path) -> Callable[[Any], None]:
     """What writes a result, and says where else it is if that fails."""
 
     def save(result: Any) -> None:
-        try:
+        with refusing(out, "written", ReleaseError, _STORED if getattr(result, "in_ledger", True) else _LOST):
             result.save(out)
-        except OSError as error:
-            where = (
-                "It is stored in the ledger: run the same command with another file, without --new-ledger"
-                if getattr(result, "in_ledger", True)
-                else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
-                "room, and make another release"
-            )
-            raise ReleaseError(f"{out} cannot be written: {error.strerror}. {where}") from None
 
     return save

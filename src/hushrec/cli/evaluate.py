@@ -31,7 +31,7 @@ def evaluate(
         names = [name for name in (train, test, fitted) if name]
         parts = [load(name, domain, reading) for name in names]
     for name, part in zip(names, parts, strict=True):
-        console.print_confidential(options.described([name]), part)
+        console.print_confidential(options.source_name([name]), part)
     data: Any = dict(zip(("train", "test", "fitted"), parts, strict=False), likes=likes)
     with console.working("predicting"):
         found = protocol.evaluate(release, **data, **others)

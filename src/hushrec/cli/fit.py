@@ -69,8 +69,8 @@ def fit(
         found: AnyPeople = load(ratings, domain, reading, where="memory" if whole else where)
         return found
 
-    charge: Any = {"ledger": ledger, "new_ledger": new_ledger, "sums": sums, "accept": accept}
-    with charges.charged(plan, people, options.described(ratings), out=out, **charge) as made:
+    terms: Any = {"ledger": ledger, "new_ledger": new_ledger, "sums": sums, "accept": accept}
+    with charges.charge(plan, people, options.source_name(ratings), out=out, **terms) as made:
         chosen = [f"Model: {made.result.model}, because {made.because}."] if made.because else []
         _print_made(made.result, out, *chosen, *made.lines)
 

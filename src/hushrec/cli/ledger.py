@@ -45,7 +45,7 @@ def create(
     """Create a population's ledger, with the owner's total over all releases."""
     console.print_ledger(Ledger.create(path, total, max_releases, **others))
     if max_releases > 1:
-        line = f"hushrec plan --domain DOMAIN {options.typed(total)} --max-releases {max_releases}"
+        line = f"hushrec plan --domain DOMAIN {options.budget_options(total)} --max-releases {max_releases}"
         told = "What each release may cost, and whether its lists hold taste"
         console.show_blocks([Commands(told, [line])])
     if not others["controller"]:

@@ -46,7 +46,7 @@ def lists(
         require_writable(out, ".parquet", ".csv")
         with console.bars():
             people = load(ratings, domain, reading, where=where)
-        console.print_confidential(options.described(ratings), people)
+        console.print_confidential(options.source_name(ratings), people)
         write_lists(recommend_all(release, people, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.say(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "

@@ -18,10 +18,10 @@ def models(
     name: Annotated[str | None, "One, as --model names it, or module:Class."] = None,
 ) -> None:
     """List the models, or show one with its settings."""
-    console.show_blocks(_listed() if name is None else described(name))
+    console.show_blocks(_overview() if name is None else description(name))
 
 
-def _listed() -> list[Block]:
+def _overview() -> list[Block]:
     """All models and methods, under what they are."""
     groups: dict[str, list[str]] = {
         "Private models of ratings": [],
@@ -52,7 +52,7 @@ def _row(kind: Any) -> tuple[str, ...]:
     return command_name(kind.__name__), *protected, does.replace("`", "")
 
 
-def described(name: str) -> list[Block]:
+def description(name: str) -> list[Block]:
     """One model or method, with its settings."""
     kind: Any = class_of(name)
     public = kind.__name__ if kind.__name__ in hr.HOMES else None

@@ -102,7 +102,7 @@ def of(*library: Callable[..., Any]) -> Callable[[Callable[..., Returned]], Call
         texts |= _meanings(home)
     texts |= MEANINGS
 
-    def made(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    def decorate(command: Callable[..., Returned]) -> Callable[..., Returned]:
         own, values = _parameters(command), dict[str, Value]()
         unnamed = known.keys() - {*UNOFFERED, *(one.name for one in own)}
         for one in own:
@@ -115,27 +115,27 @@ def of(*library: Callable[..., Any]) -> Callable[[Callable[..., Returned]], Call
             values |= {each.name: _value(each, texts) for each in more}
 
         @wraps(command)
-        def gathered(**given: Any) -> Returned:
+        def run(**given: Any) -> Returned:
             made: Values = {}
             for name, value in values.items():
                 made[name] = value.make(given, made)
             return command(**made)
 
         options = [option for value in values.values() for option in value.options]
-        shown: Any = gathered
-        shown.__signature__ = Signature(options)
-        shown.__annotations__ = {option.name: option.annotation for option in options}
-        return gathered
+        read_by_typer: Any = run
+        read_by_typer.__signature__ = Signature(options)
+        read_by_typer.__annotations__ = {option.name: option.annotation for option in options}
+        return run
 
-    return made
+    return decorate
 
 
 def model(name: str, settings: Collection[str] | None = None) -> "Model":
     """The model of a name and of what ``--set`` says."""
-    return models.class_of(name, models.MODELS)(**nested(settings))  # type: ignore[no-any-return]
+    return models.class_of(name, models.MODELS)(**settings_of(settings))  # type: ignore[no-any-return]
 
 
-def nested(settings: Collection[str] | None) -> Values:
+def settings_of(settings: Collection[str] | None) -> Values:
     """The settings that ``--set`` names; those of a part of a model are a dictionary of their own."""
     chosen: Values = {}
     for path, value in _pairs(settings or (), "--set", "rank=20"):
@@ -184,7 +184,7 @@ def _value(parameter: Parameter, texts: Mapping[str, str]) -> Value:
             return _option(parameter, several, texts, lambda given: given or absent, form)
         if get_origin(kind) is Mapping:
             number = get_args(kind)[1] is float
-            named = partial(_mapping, absent=absent, option=_flag(name), number=number)
+            named = partial(_mapping, absent=absent, option=_flag(name, repeated=True), number=number)
             return _option(parameter, list[str], texts, named, "NAME=VALUE")
     if Path in kinds and get_origin(kinds[0]) is Literal:
         words = get_args(kinds[0])
@@ -199,9 +199,9 @@ def _value(parameter: Parameter, texts: Mapping[str, str]) -> Value:
     return _value_of_parts(kind, absent, auto=Literal["auto"] in kinds)
 
 
-def _flag(name: str) -> str:
-    """The option of a parameter that holds several values: of one of them."""
-    return f"--{name.removesuffix('s').replace('_', '-')}"
+def _flag(name: str, *, repeated: bool) -> str:
+    """The option of a parameter; if it holds several values, of one of them."""
+    return f"--{(name.removesuffix('s') if repeated else name).replace('_', '-')}"
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -221,7 +221,7 @@ def _option(
     required = default is Parameter.empty
     info: Any
     if parameter.kind is Parameter.KEYWORD_ONLY:
-        flags = FLAGS.get(name) or (_flag(name) if repeated else _flag(f"{name}s"),)
+        flags = FLAGS.get(name) or (_flag(name, repeated=repeated),)
         if kind is bool and default is True:
             flags = (f"{flags[0]}/--no-{flags[0][2:]}",)
         info = typer.Option(*flags, help=texts[name], metavar=metavar)
@@ -237,7 +237,7 @@ def _model_value(parameter: Parameter, texts: Mapping[str, str]) -> Value:
     """A model by its name and its settings."""
     named = _option(parameter, str, texts)
     chosen = Parameter("settings", Parameter.KEYWORD_ONLY, default=None)
-    options = [*named.options, *_option(chosen, list[str], texts).options]
+    options = [*named.options, *_option(chosen, list[str], texts, metavar="KEY=VALUE").options]
 
     def make(given: Values, _: Values) -> Any:
         name, settings = given.pop(parameter.name), given.pop("settings")
@@ -283,20 +283,21 @@ def _value_of_parts(kind: type, absent: Any, *, auto: bool) -> Value:
             return absent
         if missing:
             flags = " and ".join(f"--{name}" for name in missing)
-            raise ConfigError(f"give {flags} as well{_usual(made) if 'delta' in missing else ''}")
+            more = " as well" if len(missing) < len(needed) else ""
+            raise ConfigError(f"give {flags}{more}{_usual_delta(made) if 'delta' in missing else ''}")
         return kind(**{one.name: got[one.name] for one in parts if got[one.name] is not one.default})
 
     return Value([option for value in values.values() for option in value.options], make)
 
 
-def described(names: Sequence[str]) -> str:
+def source_name(names: Sequence[str]) -> str:
     """The sources in one line: the first, and how many others there are."""
     first, *others = (Path(name).name for name in names)
     return f"{first} and {len(others)} more" if others else first
 
 
-def typed(budget: "Budget") -> str:
-    """A budget as it is typed."""
+def budget_options(budget: "Budget") -> str:
+    """The options that give a budget."""
     from hushrec.text import above
 
     figures = f"--epsilon {above(budget.epsilon, 15)} --delta {above(budget.delta, 15)}"
@@ -312,7 +313,7 @@ def require_suffix(out: Path, option: str, *suffixes: str) -> None:
         )
 
 
-def _usual(made: Values) -> str:
+def _usual_delta(made: Values) -> str:
     """Which δ is usual for the users that a domain declares; without one, for those of 1e-6."""
     from hushrec.privacy.accounting.plan import usual_delta
     from hushrec.text import above

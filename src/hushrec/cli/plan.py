@@ -54,9 +54,9 @@ def plan(
                 "them"
             )
         first.append(Paragraph(f"Within {budget} over all of them, {each}.", "strong"))
-        create = f"hushrec ledger create LEDGER {options.typed(budget)} --max-releases {max_releases}"
+        terms = f"{options.budget_options(budget)} --max-releases {max_releases}"
         extra += [
-            Commands("Create the ledger", [create]),
+            Commands("Create the ledger", [f"hushrec ledger create LEDGER {terms}"]),
             Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
         ]
         facts |= {

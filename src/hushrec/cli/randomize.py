@@ -60,10 +60,10 @@ def randomize(
     require_writable(out, ".parquet", ".csv")
     require_lines(out, domain.items)
     facts = charges.facts(domain, reading)
-    with charges.charged(
+    with charges.charge(
         lambda _: library.data_recipe(facts, chosen, budget),
         lambda _: load(ratings, domain, reading),
-        options.described(ratings),
+        options.source_name(ratings),
         out=out,
         ledger=ledger,
         new_ledger=new_ledger,
@@ -76,7 +76,7 @@ def randomize(
 def _method(name: str, settings: list[str] | None, domain: Domain) -> Method:
     """The method of a name and of what ``--set`` says; its groups may be those of a file."""
     kind: Any = models.class_of(name, models.METHODS)
-    chosen = options.nested(settings)
+    chosen = options.settings_of(settings)
     groups = chosen.get("groups")
     if isinstance(groups, str) and groups != "ratings":
         release = groups.endswith(".safetensors")
