@@ -11,11 +11,10 @@ from hushrec.documents.document import Block, Commands, Paragraph
 from hushrec.models.base import Model, PrivateModel
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.booking import split_budget
-from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.text import above
 
 
-@options.of(library.plan, Ledger.create)
+@options.of(library.plan)
 def plan(
     *,
     domain: Domain,
@@ -25,7 +24,7 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
-    several, because = max_releases > 1, ""
+    several, because = max_releases != 1, ""
     if model is None:
         model, because = choice(domain, budget)
         if several and not model.continues:
