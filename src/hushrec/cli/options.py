@@ -224,9 +224,9 @@ def _option(
         flags = FLAGS.get(name) or (_flag(name, repeated=repeated),)
         if kind is bool and default is True:
             flags = (f"{flags[0]}/--no-{flags[0][2:]}",)
-        info = typer.Option(*flags, help=texts[name], metavar=metavar)
+        info = typer.Option(*flags, help=texts.get(name), metavar=metavar)
     else:
-        info = typer.Argument(help=texts[name], metavar=name.upper())
+        info = typer.Argument(help=texts.get(name), metavar=name.upper())
     if not required and not isinstance(default, str | int | float | Path):
         kind, default = kind | None, None
     offered = Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
