@@ -14,6 +14,7 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --edit
 .PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants mutations audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
+	@rm -rf demo
 	@$(ONE) $(BIN)/hushrec demo
 
 test: $(VENV)/.dev          ## the fast tests, which need Python alone

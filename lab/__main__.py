@@ -4,13 +4,13 @@ from typing import Any
 
 import typer
 
-from hushrec.cli.app import Commands
+from hushrec.cli.app import Program
 from lab.commands import bench, data, grid, reproduce
 
 COMMANDS = ("reproduce", "grid", "data", "bench")
 
 
-class LabCommands(Commands):
+class LabCommands(Program):
     """Lists the commands in the order of use; prints hushrec's own errors as one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -14,6 +14,7 @@ import typer
 
 from hushrec import files
 from hushrec.cli import console, options
+from hushrec.documents.document import Table
 from hushrec.errors import ConfigError
 from hushrec.text import escaped
 
@@ -64,26 +65,26 @@ def reproduce(
     with files.refusing(out, "written", ConfigError, "choose another folder with -o"):
         out.mkdir(parents=True, exist_ok=True)
     made.page(results, out)
-    screen = console.out()
-    screen.print(WARNING)
-    screen.print()
-    screen.print(f"Wrote {out / name}.md", soft_wrap=True)
+    console.say(f"{WARNING}\n\nWrote {out / name}.md")
 
 
 def _list(known: "Mapping[str, Reproduction]") -> None:
-    listed = console.table("name", "paper", "makes", "data", "minutes", left=4)
-    for name, made in known.items():
-        listed.add_row(name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
-    console.out().print(listed)
-    console.out().print("Minutes are those of one core.")
+    rows = [
+        (name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
+        for name, made in known.items()
+    ]
+    console.show_blocks([Table("Tables", ("name", "paper", "makes", "data", "minutes"), rows, left=4)])
+    console.say("Minutes are those of one core.")
 
 
 def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
     """Make the runs that are missing."""
+    from rich.progress import Progress
+
     from lab.experiments.runner import Experiment
 
     failed = 0
-    with console.progress() as progress:
+    with Progress(console=console.err(), transient=True) as progress:
         for name, work in works.items():
             experiment = Experiment(work, folder / f"{name}.parquet")
             total, missing = len(experiment.cases), len(experiment.missing())
@@ -112,6 +113,8 @@ def grid(
 
     Continues where an earlier run of the same grid stopped.
     """
+    from rich.progress import Progress
+
     from hushrec.evaluation.protocol import WARNING
     from lab.experiments.grid import Grid
     from lab.experiments.runner import Experiment
@@ -123,7 +126,7 @@ def grid(
         described = Experiment(asked, table)
         missing = len(described.missing())
     failed = 0
-    with console.progress() as progress:
+    with Progress(console=console.err(), transient=True) as progress:
         total = len(described.cases)
         task = progress.add_task("runs", total=total, completed=total - missing)
         for done in described.run(workers):
@@ -135,14 +138,12 @@ def grid(
                 progress.console.print(escaped(f"failed: {where}: {done.error}"), soft_wrap=True)
     with console.working("writing the table"):
         rows = described.table()
-    screen = console.out()
-    screen.print(WARNING)
-    screen.print()
+    console.say(f"{WARNING}\n")
     _print_values(rows)
     _print_crossings(rows)
-    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
+    console.say(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed")
     if failed:
-        screen.print("Run the same command to retry the failed runs.")
+        console.say("Run the same command to retry the failed runs.")
         raise typer.Exit(1)
 
 
@@ -155,11 +156,11 @@ def _print_values(rows: "pl.DataFrame") -> None:
     metric, *others = metrics(rows)
     others = [name for name in others if name not in METRICS]
     columns = (_named(metric), "95 % interval", *others, "runs", "fit s", "predict s")
-    listed = console.table("", "ε", "true ε", *columns)
+    listed = []
     for line in summary(rows).iter_rows(named=True):
         curve = Curve(*(line[field] for field in Curve._fields))
         before, label = label, shown.get(curve, curve.name)
-        listed.add_row(
+        row = (
             "" if label == before else label,
             above(line["epsilon"]),
             "" if line["true_epsilon"] is None else above(line["true_epsilon"], 3),
@@ -169,8 +170,9 @@ def _print_values(rows: "pl.DataFrame") -> None:
             str(line["runs"]),
             *("" if line[s] is None else f"{line[s]:.1f}" for s in ("fit_seconds", "predict_seconds")),
         )
-    console.out().print(listed)
-    console.out().print()
+        listed.append(row)
+    console.show_blocks([Table("Values", ("", "ε", "true ε", *columns), listed)])
+    console.say("")
 
 
 def _print_crossings(rows: "pl.DataFrame") -> None:
@@ -182,15 +184,15 @@ def _print_crossings(rows: "pl.DataFrame") -> None:
     metric = metrics(rows)[0]
     if levels and named:
         side = "falls below" if metric in METRICS else "exceeds"
-        listed = console.table(f"ε at which {_named(metric)} {side}", *levels)
-        for label, curve in named.items():
-            listed.add_row(label, *(str(crossing(rows, curve, level)) for level in levels))
-        console.out().print(listed)
+        listed = [
+            (label, *(str(crossing(rows, curve, level)) for level in levels))
+            for label, curve in named.items()
+        ]
+        heads = (f"ε at which {_named(metric)} {side}", *levels)
+        console.show_blocks([Table("Crossings", heads, listed)])
         if any(UNPRICED in label for label in named):
-            console.out().print(
-                f"{UNPRICED} no ε is known for this noise: not private, ε only names its points"
-            )
-        console.out().print()
+            console.say(f"{UNPRICED} no ε is known for this noise: not private, ε only names its points")
+        console.say("")
 
 
 def _named(metric: str) -> str:
@@ -206,13 +208,12 @@ def list_() -> None:
     """List the data sets that can be fetched."""
     from lab.experiments.datasets import FETCHED, SETS
 
-    listed = console.table("name", "scale", "users", "from", left=2)
-    listed.columns[3].justify = "left"
+    rows = []
     for name, archive in FETCHED.items():
         lo, hi, step = SETS[name].frame["scale"]
         users = f"≤ {SETS[name].frame['max_users']:,}"
-        listed.add_row(name, f"{lo:g} to {hi:g} by {step:g}", users, urlsplit(archive.urls[0]).netloc)
-    console.out().print(listed)
+        rows.append((name, f"{lo:g} to {hi:g} by {step:g}", urlsplit(archive.urls[0]).netloc, users))
+    console.show_blocks([Table("Data sets", ("name", "scale", "from", "users"), rows, left=3)])
 
 
 @data.command()
@@ -237,7 +238,7 @@ def get(
         f"Next: hushrec domain --items {catalogue} --scale {lo:g} {hi:g} {step:g} "
         f"--max-users {SETS[name].frame['max_users']} -o domain.json",
     ):
-        console.out().print(line, soft_wrap=True)
+        console.say(line)
 
 
 _LAB = Path(__file__).parent
@@ -254,10 +255,11 @@ def bench(
     """
     scripts = {path.stem: path for path in sorted(_scripts(), key=lambda path: path.stem)}
     if name is None:
-        listed = console.table("name", "measures", left=2)
-        for stem, path in scripts.items():
-            listed.add_row(stem, (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0])
-        console.out().print(listed)
+        rows = [
+            (stem, (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0])
+            for stem, path in scripts.items()
+        ]
+        console.show_blocks([Table("Benchmarks", ("name", "measures"), rows, left=2)])
         return
     if name not in scripts:
         raise ConfigError(f"there is no benchmark {name!r}; there are {', '.join(scripts)}")

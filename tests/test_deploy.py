@@ -17,7 +17,7 @@ DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 def test_the_unit_starts_a_command_that_there_is():
     week = (DEPLOY / "hushrec-week.service").read_text("utf-8")
     name, *words = shlex.split(re.search(r"hushrec (fit .*?) -o", week, re.DOTALL)[1])
-    command = get_command(app).commands[name]
+    command = get_command(app).get_command(None, name)
     with command.make_context(name, words, resilient_parsing=True) as context:
         command.parse_args(context, words)
     known = {option for parameter in command.params for option in parameter.opts}

@@ -13,7 +13,7 @@ from hushrec.cli.app import app
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INSTALL = "python3 -m venv .venv\n.venv/bin/pip install '.[curator]'\n.venv/bin/hushrec --version --verbose\n"
+INSTALL = "python3 -m venv .venv\n.venv/bin/pip install '.[curator]'\n.venv/bin/hushrec --version\n"
 """The one block that the tests cannot run: they are what it installs."""
 REFUSED = ":tags: [raises-exception]\n"
 

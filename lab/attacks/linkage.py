@@ -500,7 +500,8 @@ def seeded(ratings: People, method: Method, budget: Budget | None, keys: Seeded)
             raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")
         return randomize(ratings, method, budget, keys)
     planned = method.plan(ratings.domain, budget)
-    return report_rows(ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys))
+    grant = Ledger.ephemeral(planned.budget).charge(planned, entropy=keys)
+    return report_rows(ratings, method, planned, grant)
 
 
 def _channel(method: Method, data: ReleasedData) -> Floats:

@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import hushrec as hr
-from hushrec.cli.demo import FULL, two_tastes
+from hushrec.cli.demo import FULL
 from hushrec.pages import site
 
 PICTURE = Path(__file__).parents[2] / "docs" / "page.png"
@@ -37,7 +37,7 @@ def write_page(folder, size=FULL):
     ledger = hr.Ledger.create(folder / "ledger.db", budget)
     hr.fit(clicks, hr.PrivateEASE(), budget, ledger=ledger).save(folder / "films.safetensors")
     site.write(folder / "films.safetensors", folder / "page")
-    return folder / "page", two_tastes(clicks)[0]
+    return folder / "page", size.tastes[0]
 
 
 def like(page: Page, titles):

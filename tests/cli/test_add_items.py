@@ -1,6 +1,5 @@
 """``hushrec add-items``: new items in a release, from a public list of them."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -30,9 +29,3 @@ def test_a_table_of_new_items_makes_a_longer_release(films, hushrec):
     assert longer.features["genres"][-2:] == ("Drama|Wra", "War|Wra")
     assert "2 items came after the fit" in " ".join(hushrec("show new.safetensors").out.split())
     assert longer.statement == Release.open(films).statement
-
-
-def test_it_prints_json(films, hushrec):
-    Path("new.csv").write_text("id,genres\nx,Wra\n")
-    facts = json.loads(hushrec("add-items old.safetensors new.csv -o new.safetensors --json").out)
-    assert facts == {"file": "new.safetensors", "n_added": 1, "n_items": 5, "unknown": {"genres: Wra": 1}}

@@ -52,12 +52,7 @@ def test_settings_and_domain_reach_the_audit(hushrec, tmp_path):
 @pytest.mark.full
 def test_findings_are_one_object_and_the_exit_code_stays(hushrec):
     facts = json.loads(hushrec(f"audit global-effects {BUDGET} --json").out)
-    assert facts["subject"].startswith("GlobalEffects, ε = 4")
-    assert facts["model"] == "GlobalEffects"
-    assert facts["settings"] == hr.GlobalEffects().settings()
-    assert (facts["delta"], facts["unit"], facts["adjacency"]) == (1e-6, "user", "add-remove")
-    assert facts["epsilon"] == pytest.approx(4)
-    assert facts["holds"] is True
-    assert len(facts["findings"]) == 3
+    assert (facts["model"], facts["settings"]) == ("GlobalEffects", hr.GlobalEffects().settings())
+    assert (facts["holds"], len(facts["findings"])) == (True, 3)
     with FAULT.planted():
         assert json.loads(hushrec(f"audit global-effects {BUDGET} --json", code=1).out)["holds"] is False

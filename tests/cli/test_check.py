@@ -1,6 +1,5 @@
 """``hushrec check``, and the refusals of commands that charge: faults of a file cost nothing."""
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -31,19 +30,7 @@ def test_a_file_that_a_fit_refuses_has_exit_code_2(tenfold, hushrec):
     assert "--accept dropped" in shown.out
 
 
-def test_as_json(tenfold, hushrec):
-    facts = json.loads(hushrec(f"check {tenfold} --domain domain.json --json", 2).out)
-    assert facts["refused"] == ["dropped"]
-    assert facts["confidential"]
-    assert len(facts["hints"]) == 1
-
-
 def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
     hr.load(tenfold, hr.Domain.open("domain.json"), where=Path("packed"))
     assert "A fit is refused before its charge" in hushrec("check packed --domain domain.json", 2).out
     assert "leave out columns=" in refused("check packed --domain domain.json --format csv")
-
-
-def test_many_more_users_than_declared_are_told(here, hushrec):
-    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o domain.json")
-    assert "A fit is refused before its charge" in hushrec("check train.csv --domain domain.json", 2).out

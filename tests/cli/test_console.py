@@ -1,9 +1,6 @@
 """What commands print: text, whatever it holds."""
 
-import json
-
 import polars as pl
-import pytest
 
 import hushrec as hr
 from hushrec.cli import console
@@ -32,13 +29,3 @@ def test_what_was_dropped_is_told_on_standard_error_alone(capsys):
     assert "the user id" not in shown.err  # only reasons that occurred
     assert "more users than the domain declares" in shown.err
     assert harmless(shown.err)
-
-
-def test_json_is_one_object_of_plain_text(capsys):
-    console.print_json({"id": "\x1b[1mΔ\x7f\x9b", "epsilon": 0.1, "none": None})
-    shown = capsys.readouterr().out
-    assert shown.isascii()
-    assert harmless(shown)
-    assert json.loads(shown) == {"id": "\x1b[1mΔ\x7f\x9b", "epsilon": 0.1, "none": None}
-    with pytest.raises(ValueError, match="JSON"):
-        console.print_json({"epsilon": float("inf")})

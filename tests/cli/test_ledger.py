@@ -21,19 +21,13 @@ def test_create_show_extend(here, hushrec, refused, budget):
     assert (state.total.epsilon, state.max_releases) == (2.5, 9)
 
 
-def test_extend_refuses_to_shrink_or_do_nothing(here, hushrec, refused, budget):
-    hushrec(f"ledger create owner.db {budget}")
-    assert "may grow, not shrink" in refused("ledger extend owner.db --epsilon 0.5")
-    assert "--epsilon, --max-releases or both" in refused("ledger extend owner.db")
-
-
 def test_show_lists_releases(release, hushrec):
     (charge,) = hr.Ledger.open("ledger.db").state().charges
     lines = hushrec("ledger show ledger.db").out.splitlines()
     assert any(line.split() == ["0", "CovarianceSVD", "made", str(len(charge.booked)), "1"] for line in lines)
 
 
-@pytest.mark.parametrize("ending", ["safetensors", "parquet", "csv"])
+@pytest.mark.parametrize("ending", ["safetensors", "csv"])
 def test_a_release_is_fetched_again_at_no_cost(here, hushrec, refused, budget, ending):
     if ending == "safetensors":
         line = f"fit train.csv --model global-effects {budget}"
@@ -63,19 +57,11 @@ def test_a_charge_that_is_given_up_stays_spent(here, hushrec, refused, budget):
     assert "hushrec ledger extend" in refused(line)
 
 
-def test_the_sql_of_a_database_needs_no_other_option(hushrec):
-    printed = hushrec("ledger create --print-sql").out
+def test_the_sql_of_a_database_is_printed(hushrec):
+    printed = hushrec("ledger sql").out
     assert printed.startswith("BEGIN;\n")
     assert printed.endswith("COMMIT;\n")
     assert "CREATE SCHEMA hushrec" in printed
-
-
-def test_a_second_ledger_in_a_folder_is_refused(here, hushrec, refused, budget):
-    assert hushrec(f"ledger create owner.db {budget}").err == ""
-    assert "second.db would be a second ledger, next to owner.db. " in refused(
-        f"ledger create second.db {budget}"
-    )
-    assert not (here / "second.db").exists()
 
 
 def test_a_ledger_that_others_may_read_says_so(release, hushrec):
@@ -85,13 +71,3 @@ def test_a_ledger_that_others_may_read_says_so(release, hushrec):
     path.chmod(0o640)
     told = "Users other than the owner can access ledger.db (mode 640): chmod 600, unless intended"
     assert told in hushrec("ledger show ledger.db").out
-
-
-def test_what_the_total_means_is_told(here, hushrec, budget):
-    """Of ε alone: μ and the best attack are of one release."""
-    hushrec(f"ledger create owner.db {budget}")
-    shown = hushrec("ledger extend owner.db --epsilon 4").out
-    line = "Anyone who reads the one file, whatever else they know, may learn a lot about you that"
-    assert line in " ".join(shown.split())
-    assert line in " ".join(hushrec("ledger show owner.db").out.split())
-    assert not any(role in shown for role in ("population", "controller", "contact", "μ"))

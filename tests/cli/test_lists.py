@@ -72,7 +72,6 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("t --domain domain.json -o l --where spark --separator ;", "Spark does not take separator="),
         ("train.csv --domain domain.json -o train.csv", "exists; choose another file"),
         ("train.csv --domain domain.json -o lists.json", "name it lists.json.parquet or lists.json.csv"),
         ("postgresql://host/db --domain domain.json -o lists.csv", "an address with :// is not read"),
@@ -80,11 +79,4 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
 )
 def test_options_that_do_not_go_together(release, refused, options, message):
     assert message in refused(f"lists films.safetensors {options}")
-    assert not Path("lists.csv").exists()
-
-
-def test_a_person_s_own_ratings_are_no_option_of_it(release, hushrec):
-    line = "lists films.safetensors train.csv --domain domain.json -o lists.csv"
-    for own in ("--rating i00001=5", "--user secret-u00001", "--why"):
-        assert "No such option" in hushrec(f"{line} {own}", code=2).err
     assert not Path("lists.csv").exists()

@@ -27,16 +27,7 @@ def test_page_writes_a_folder_and_says_how_to_look_at_it(tmp_path, hushrec, monk
     assert len(set(columns["pictures"])) == 1
 
 
-def test_page_refuses_a_picture_from_elsewhere(tmp_path, refused, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = made_up(n=4)
-    made.save("films.safetensors")
-    Path("titles.csv").write_text(f"id,title,picture\n{made.items[0]},T,https://else.where/a.png\n", "utf-8")
-    assert "third party" in refused("page films.safetensors --titles titles.csv -o there")
-    assert not Path("there").exists()
-
-
-def test_the_column_of_titles_is_named_and_good_titles_stay(tmp_path, hushrec, refused, monkeypatch):
+def test_a_table_without_titles_is_refused_and_good_titles_stay(tmp_path, hushrec, refused, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     made = made_up(n=4, titles=("Alien", "Heat", "Ran", "Solaris"), features={"year": ("1", "2", "3", "4")})
@@ -44,39 +35,12 @@ def test_the_column_of_titles_is_named_and_good_titles_stay(tmp_path, hushrec, r
     first, second = made.items[:2]
     Path("filme.csv").write_text(f"Nummer,Titel\n{first},Aliens\n{second},\n", "utf-8")
     line = "page films.safetensors --titles filme.csv -o there"
-    told = refused(line)
-    assert "its columns are Nummer, Titel; --column title=COLUMN takes one" in told
+    assert "no column title or name: its columns are Nummer, Titel" in refused(line)
     assert not Path("there").exists()
-    assert "no column 'Name'" in refused(f"{line} --column title=Name")
-    assert "give --titles as well" in refused("page films.safetensors --column title=Titel -o there")
-    Path("ids.txt").write_text(f"{first}\n", "utf-8")
-    assert "ids.txt has no titles" in refused("page films.safetensors --titles ids.txt -o there")
-    shown = hushrec(f"{line} --column title=Titel")
-    assert "Taken from filme.csv: ids of Nummer, titles of Titel" in shown.err
+    Path("filme.csv").write_text(f"Nummer,Title\n{first},Aliens\n{second},\n", "utf-8")
+    assert "Taken from filme.csv: ids of Nummer, titles of Title" in hushrec(line).err
     columns = json.loads(Path("there/titles.json").read_text("utf-8"))
     assert columns == {"titles": ["Aliens", "Heat", "Ran", "Solaris"], "years": ["1", "2", "3", "4"]}
-
-
-def test_every_column_may_have_a_name_of_its_own(tmp_path, hushrec, refused, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    made = made_up(n=4)
-    made.save("films.safetensors")
-    lines = [f"{n},Titel {n},200{n},Krimi,a.png,{item}" for n, item in enumerate(made.items)]
-    Path("filme.csv").write_text("\n".join(["Nr,Titel,Jahr,genres,Bild,Nummer", *lines]), "utf-8")
-    Path("a.png").write_bytes(PNG)
-    line = "page films.safetensors --titles filme.csv -o there --column title=Titel --column id=Nummer"
-    shown = hushrec(f"{line} --column year=Jahr --column picture=Bild")
-    assert "Taken from filme.csv: ids of Nummer, titles of Titel, Jahr, genres, Bild" in shown.err
-    columns = json.loads(Path("there/titles.json").read_text("utf-8"))
-    assert columns.pop("pictures")
-    assert columns == {
-        "titles": [f"Titel {n}" for n in range(4)],
-        "years": [f"200{n}" for n in range(4)],
-        "genres": ["Krimi"] * 4,
-    }
-    assert "no column 'Year'" in refused(f"{line} --column year=Year")
-    assert "--column rating: a page shows no such column" in refused(f"{line} --column rating=Jahr")
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])

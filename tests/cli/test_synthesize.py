@@ -1,7 +1,5 @@
 """``hushrec synthesize``."""
 
-from pathlib import Path
-
 import pytest
 from pyarrow import csv
 
@@ -19,12 +17,6 @@ def test_a_release_becomes_a_table(published, hushrec):
     assert "50 synthetic people" in done.out
     assert "These rows describe no one" in done.out
     assert len(csv.read_csv("people.csv")["user_id"].unique()) == 50
-
-
-def test_an_older_file_is_not_replaced(published, refused):
-    Path("people.csv").write_text("mine")
-    assert "exists" in refused("synthesize r.safetensors -o people.csv")
-    assert Path("people.csv").read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])

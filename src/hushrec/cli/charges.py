@@ -1,76 +1,35 @@
-"""The ledger that a command charges, and the one way in which commands charge it."""
+"""The one way in which commands charge a ledger: plan, load the people, charge, save, print."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
-
-import typer
+from typing import Annotated, Any, NamedTuple
 
 from hushrec.cli import console
-from hushrec.cli.options import Group
-from hushrec.errors import ReleaseError, ShareExceeded, WeakBudget
-
-if TYPE_CHECKING:
-    from hushrec.curator.charging import Recipe
-    from hushrec.curator.stopped_fits import StoppedFits
-    from hushrec.data.anywhere import AnyPeople
-    from hushrec.data.domain import Domain
-    from hushrec.data.people import PublicFacts
-    from hushrec.data.reading import Columns
-
-Result = TypeVar("Result")
+from hushrec.curator import charging
+from hushrec.curator.admit import parse_accept
+from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
+from hushrec.data.anywhere import AnyPeople
+from hushrec.data.domain import Domain
+from hushrec.data.people import PublicFacts
+from hushrec.data.reading import Reading
+from hushrec.documents import sentences
+from hushrec.errors import ReleaseError
+from hushrec.files import refusing
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.text import left
 
 RESUMED = "Went on where a fit that was stopped stood: nothing more was charged"
-
-
-LedgerArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="LEDGER",
-        help="The ledger: its file, or postgresql://host/database[?ledger=NAME].",
-    ),
+NewLedger = Annotated[
+    bool, "Create the ledger, with this release's budget as its total. Once per population."
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Charge(Group):
-    """How a release is charged, with the words of ``hushrec.fit``, to a ledger that is there or a new one."""
-
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="dropped|users|rating|changed|share|weak",
-            help="Charge although: dropped, more than a tenth of the records were dropped or changed "
-            "(hushrec check); users, there are more than twice as many as declared; rating, interactions "
-            "have ratings other than 1, which are not used; changed, a stopped fit goes on with other rows; "
-            "share, later releases would have less than an equal share; weak, ε is above 8. May be repeated.",
-        ),
-    ] = None
-    sums: Path | None = None
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEDGER",
-            help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
-        ),
-    ] = None
-    new_ledger: Annotated[
-        bool,
-        typer.Option(
-            "--new-ledger",
-            help="Create the ledger, with this release's budget as its total. Once per population.",
-        ),
-    ] = False
-
-
-def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "PublicFacts":
-    """Return the public facts about records before they are read: people's own ε are declared."""
-    from hushrec.data.people import PublicFacts
-
-    return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in (columns or {}), spark)
+_STORED = "it is stored in the ledger: run the same command with another file, without --new-ledger"
+_LOST = (
+    "it is too large for the ledger to keep, so it is lost and its charge stays spent: make room, and make "
+    "another release"
+)
 
 
 class Charged(NamedTuple):
@@ -81,41 +40,39 @@ class Charged(NamedTuple):
     lines: list[str]
 
 
+def facts(domain: Domain, reading: Reading, *, spark: bool = False) -> PublicFacts:
+    """Return the public facts about records before they are read: people's own ε are declared."""
+    return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in reading.columns, spark)
+
+
 @contextmanager
-def charged(
-    charge: Charge,
-    out: Path,
-    plan: "Callable[[StoppedFits], Recipe[Any]]",
-    load: "Callable[[Recipe[Any]], AnyPeople]",
+def charge(
+    plan: Callable[[StoppedFits], charging.Recipe[Any]],
+    load: Callable[[charging.Recipe[Any]], AnyPeople],
     name: str,
+    *,
+    out: Path,
+    ledger: str,
+    new_ledger: bool,
+    sums: str | None,
+    accept: Collection[str],
 ) -> Iterator[Charged]:
-    """Plan, load the people, and charge; what is refused beforehand reads no record.
+    """Plan, load the people, and charge; what public facts alone refuse reads no record.
 
     The block prints what was made. It is published by then: a failure in the block is reported, not raised.
 
     Args:
-        charge: the command's options; they name a ledger.
-        out: the file to write.
         plan: plans from public facts alone.
         load: loads the people.
         name: what their source is called.
+        out: the file to write.
     """
-    from hushrec.curator import charging
-    from hushrec.curator.stopped_fits import stopped_fits
-    from hushrec.documents import sentences
-    from hushrec.privacy.ledger.ledger import Ledger
-    from hushrec.text import left
-
-    place, accept = str(charge.ledger), set(charge.accept or ())
-    releases = out.parent if "://" in place else None  # a database has no folder of its own
-    account = None if charge.new_ledger else Ledger.open(place, releases)
-    with stopped_fits(account, charge.sums) as stopped:
+    accept = parse_accept(accept)
+    releases = out.parent if "://" in ledger else None  # a database has no folder of its own
+    account = None if new_ledger else Ledger.open(ledger, releases)
+    with stopped_fits(account, sums) as stopped:
         recipe = plan(stopped)
-        start = (
-            confirmed(accept, lambda: charging.starting(place, recipe.plan, accept, releases))
-            if charge.new_ledger
-            else None
-        )
+        start = charging.starting(ledger, recipe.plan, accept, releases) if new_ledger else None
         if recipe.plan.claim:
             console.tell(sentences.caveat(recipe.plan.claim))
         resumes = stopped.resumes(recipe.plan)
@@ -124,64 +81,30 @@ def charged(
             if stopped.settle(people.digest):
                 recipe = plan(stopped)
         console.print_confidential(name, people)
-
-        def make() -> Any:
-            with console.bars():
-                return charging.charged(people, recipe, stopped, accept=accept, start=start, save=saving(out))
-
-        result = confirmed(accept, make)
-    ledger = Ledger.open(place, releases)
+        with console.bars():
+            save = _saving(out)
+            result = charging.charged(people, recipe, stopped, accept=accept, start=start, save=save)
     with console.publication(out):
-        if resumes:
-            console.say(RESUMED)
-        if charge.new_ledger:
-            total = ledger.state().total
-            console.say(f"Started {place if ledger.path else ledger.place}: {total}, for one release")
-    with console.publication(out):  # of its own: what is lost above leaves this to be tried
-        state = ledger.state()
+        kept = Ledger.open(ledger, releases)
+        state = kept.state()
         more = f"{state.releases_left:,} more release{'s' * (state.releases_left != 1)}"
         lines = [f"Left in the ledger: ε = {left(state.remaining)}, for {more}."]
         if result.repeated:
-            index = result.statement.ledger["release_index"]
-            lines.insert(
-                0,
-                f"Release index {index} was made before: its stored bytes were returned, and nothing was "
-                "charged",
-            )
+            made = f"Release index {result.statement.ledger['release_index']} was made before"
+            lines.insert(0, f"{made}: its stored bytes were returned, and nothing was charged")
+        if resumes:
+            lines.insert(0, RESUMED)
+        if new_ledger:
+            started = ledger if kept.path else kept.place
+            lines.insert(0, f"Started {started}: {state.total}, for one release")
         yield Charged(result, recipe.because, lines)
 
 
-def saving(out: Path) -> "Callable[[Any], None]":
+def _saving(out: Path) -> Callable[[Any], None]:
     """What writes a result, and says where else it is if that fails."""
 
-    def save(result: "Any") -> None:
-        try:
+    def save(result: Any) -> None:
+        with refusing(out, "written", ReleaseError, _STORED if getattr(result, "in_ledger", True) else _LOST):
             result.save(out)
-        except OSError as error:
-            where = (
-                "It is stored in the ledger: run the same command with another file, without --new-ledger"
-                if getattr(result, "in_ledger", True)
-                else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
-                "room, and make another release"
-            )
-            raise ReleaseError(f"{out} cannot be written: {error.strerror}. {where}") from None
 
     return save
-
-
-def confirmed(accept: set[str], step: Callable[[], Result]) -> Result:
-    """The result of a step; beyond its share or at a weak ε, refuse it or ask at the terminal.
-
-    Args:
-        accept: what is accepted; what the answer accepts is added to it.
-    """
-    while True:
-        try:
-            return step()
-        except (ShareExceeded, WeakBudget) as error:
-            if not (sys.stdin.isatty() and sys.stderr.isatty()):
-                raise
-            console.tell(str(error))
-            if not typer.confirm("Charge it all the same?", err=True):
-                raise
-            accept.add("share" if isinstance(error, ShareExceeded) else "weak")

@@ -1,33 +1,22 @@
 """``hushrec check``: what a file looks like, before a budget is spent on it."""
 
-from typing import Annotated
-
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.options import Given, grouped
+from hushrec.data import check as library
+from hushrec.data.domain import Domain
+from hushrec.data.reading import Reading
 
 
-@grouped
-def check(
-    ratings: Annotated[
-        list[str],
-        typer.Argument(help="The private ratings or interactions, or a folder of people, as for fit."),
-    ],
-    domain: options.DomainFile,
-    source: Given,
-    json: options.Json = False,
-) -> None:
+@options.of(library.check)
+def check(ratings: options.Ratings, *, domain: Domain, reading: Reading) -> None:
     """Check a file before a fit is charged. CONFIDENTIAL.
 
     Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
     would be refused.
     """
-    from hushrec.data.check import check
-    from hushrec.data.domain import Domain
-
     with console.working("reading ratings"):
-        report = check(ratings, Domain.open(domain), source.reading)
-    console.show(report.document(), json=json)
+        report = library.check(ratings, domain, reading)
+    console.show(report.document())
     if report.refused:
         raise typer.Exit(2)

@@ -8,24 +8,20 @@ reaches the terminal, and a table cell is one line.
 
 import codecs
 import io
-import json
 import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from hushrec.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
-    from rich.progress import Progress
-    from rich.table import Table
 
     from hushrec.data.anywhere import AnyPeople
     from hushrec.documents.document import Block, Document
@@ -107,54 +103,16 @@ def tell(text: str) -> None:
     print("\n".join(map(escaped, text.split("\n"))), file=sys.stderr)
 
 
-def out() -> "Console":
-    """Standard output for tables of Rich, which the laboratory prints: control characters escaped."""
-    return _printers()[0]()
-
-
 def err() -> "Console":
-    """Standard error, for what moves."""
-    return _printers()[0](stderr=True)
-
-
-def table(*columns: str, left: int = 1) -> "Table":
-    """An empty table without a frame; the first ``left`` columns are text, the others numbers."""
-    from rich.box import SIMPLE_HEAD
-
-    grid = _printers()[1](
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
-    )
-    for place, column in enumerate(columns):
-        grid.add_column(column, justify="left" if place < left else "right")
-    return grid
-
-
-@cache
-def _printers() -> "tuple[type[Console], type[Table]]":
-    """Rich's classes with all text escaped. Made on first use, because Rich is slow to import."""
+    """Standard error, for what moves: all text escaped. Rich is slow to import."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     class Shown(Console):
-        def __init__(self, **settings: Any) -> None:
-            super().__init__(markup=False, emoji=False, highlight=False, **settings)
-
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str("\n".join(map(escaped, text.split("\n"))), **options)
 
-    class Lines(Table):
-        def add_row(self, *cells: Any, **options: Any) -> None:
-            super().add_row(*(escaped(c) if isinstance(c, str) else c for c in cells), **options)
-
-    return Shown, Lines
-
-
-def progress() -> "Progress":
-    """A progress bar over public steps; it disappears at the end."""
-    from rich.progress import Progress
-
-    return Progress(console=err(), transient=True)
+    return Shown(stderr=True, markup=False, emoji=False, highlight=False)
 
 
 def bars() -> AbstractContextManager[object]:
@@ -167,12 +125,6 @@ def bars() -> AbstractContextManager[object]:
 def working(on: str) -> AbstractContextManager[object]:
     """A spinner next to a public description; nothing if standard error is not a terminal."""
     return err().status(on)
-
-
-def print_json(facts: "Mapping[str, Any]") -> None:
-    """Print one JSON object to standard output: what ``--json`` gives in place of text."""
-    # ASCII alone: what is not printable in an id or a name is escaped.
-    print(json.dumps(facts, indent=2, allow_nan=False))
 
 
 def show(document: "Document", *, json: bool = False) -> None:
@@ -218,12 +170,3 @@ def print_confidential(name: str, people: "AnyPeople") -> None:
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"
         )
-
-
-def still_progress() -> "Progress":
-    """A progress bar that is drawn on request alone, so that nothing else is written meanwhile."""
-    from rich.progress import Progress
-
-    return Progress(
-        console=err(), transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-    )

@@ -1,126 +1,68 @@
 """``hushrec page``: a static site, on which people get lists on their own device."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from hushrec.cli import console, options
+from hushrec.data.domain import Domain
+from hushrec.data.readers.catalogue import read_list
 from hushrec.errors import ConfigError, DomainError
-from hushrec.text import escaped
+from hushrec.files import read
+from hushrec.pages import site
+from hushrec.pages.item_table import ItemTable
+from hushrec.pages.page_style import PageStyle
+from hushrec.release.signature import public_key
 
-if TYPE_CHECKING:
-    from hushrec.pages.item_table import ItemTable
 
-_SHOWN = ("year", "genres", "picture")
-
-
+@options.of(PageStyle, Domain.from_catalogue)
 def page(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The release that the page shows.")],
+    release: Annotated[Path, "The release that the page shows."],
+    *,
     titles: Annotated[
         Path | None,
-        typer.Option(
-            help="Public titles of the items, and years, genres and pictures where it has them: a table with "
-            "a header, or MovieLens' movies.dat or u.item.",
-            exists=True,
-            dir_okay=False,
-        ),
+        "Public texts of the items, with columns title, year, genres and picture as far as there are: a "
+        "table with a header, or MovieLens' movies.dat or u.item.",
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=COLUMN",
-            help="The column of id, title, year, genres or picture in --titles, if it has another name.",
-        ),
-    ] = None,
-    separator: str | None = None,
+    separator: str | None,
     key: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PUB",
-            help="The owner's public key: what it did not sign is refused, and the page keeps the key and "
-            "refuses it too.",
-        ),
+        str | None,
+        "The owner's public key: what it did not sign is refused, and the page keeps the key and refuses it "
+        "too.",
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
-    css: Annotated[
-        Path | None,
-        typer.Option(help="A style, loaded after the page's own.", exists=True, dir_okay=False),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write; an earlier site in it is replaced.")
-    ] = Path("page"),
+    title: str | None,
+    css: Path | None,
+    out: Annotated[Path, "The folder to write; an earlier site in it is replaced."] = Path("page"),
 ) -> None:
     """Write a site on which people get their own list.
 
     The page computes on the reader's own device and sends nothing. Any static host can serve the folder.
     """
-    from hushrec.pages import site
-    from hushrec.pages.page_style import PageStyle
-    from hushrec.release.signature import public_key
-
-    table = title_table(titles, options.named_columns(column), separator)
-    style = PageStyle(title, css.read_bytes() if css else None)
+    if separator and not titles:
+        raise ConfigError("--separator says how to read a table; give --titles as well")
+    table = _item_table(titles, separator) if titles else None
+    style = PageStyle(title, read(css, ConfigError, fix="name a style with --css") if css else None)
     pinned = public_key(key) if key else None
     written = site.write(release, out, titles=table, key=pinned, style=style)
-    warnings = [written.warning] if written.warning else []
+    if written.warning:
+        console.tell(f"Warning: {written.warning}")
     if not written.release.personal:
-        warnings.append("this release holds no taste: everybody gets the same list")
-    for warning in warnings:
-        console.tell(f"Warning: {warning}")
+        console.tell("Warning: this release holds no taste: everybody gets the same list")
     size = sum(path.stat().st_size for path in written.files)
     console.say(f"Wrote {out}: {len(written.files):,} files, {size / 1e6:,.1f} MB")
     console.say(f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000")
 
 
-def title_table(
-    path: Path | None, columns: Mapping[str, str | int] | None = None, separator: str | None = None
-) -> "ItemTable | None":
-    """A public table of titles, with the columns that a page can show; says which those are.
-
-    Args:
-        path: the table, if there is one.
-        columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
-        separator: of csv and tsv, one character; by default the comma and the tab.
-    """
-    from hushrec.data.readers.catalogue import read_list
-    from hushrec.pages.item_table import ItemTable
-
-    chosen = {name: str(column) for name, column in (columns or {}).items()}
-    if unknown := chosen.keys() - {"id", "title", *_SHOWN}:
-        raise ConfigError(
-            f"--column {min(unknown)}: a page shows no such column; take id, title, {', '.join(_SHOWN)}"
-        )
-    if path is None:
-        if chosen or separator:
-            raise ConfigError("--column and --separator say how to read a table; give --titles as well")
-        return None
-    table = read_list(path, chosen.get("id"), separator)
-    names = table.names
-    column_names = {name.lower(): name for name in names} | chosen
-    named = {name: column_names[name] for name in _SHOWN if name in column_names}
-    titles, features = table.titles(chosen.get("title")), table.features([*named.values()] or None)
+def _item_table(path: Path, separator: str | None) -> ItemTable:
+    """The columns of a public table that a page can show; says which those are."""
+    table = read_list(path, separator=separator)
+    titles, by_name = table.titles(), {name.lower(): name for name in table.columns}
     if titles is None:
-        raise DomainError(
-            f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "
-            "--column title=COLUMN takes one"
-            if names
-            else f"{path} has no titles; give a table with a header"
-        )
-    if names:
-        taken = [
-            f"ids of {table.id_column}",
-            f"titles of {chosen.get('title') or table.titles_column()}",
-            *named.values(),
-        ]
-        console.tell(f"Taken from {path}: {escaped(', '.join(taken))}")
-    texts = {name: features.get(named.get(name, name), ()) for name in _SHOWN}
-    return ItemTable(
-        table.ids,
-        titles,
-        years=texts["year"],
-        genres=texts["genres"],
-        pictures=texts["picture"],
-        folder=path.parent,
-    )
+        columns = f": its columns are {', '.join(table.names)}" if table.names else ""
+        raise DomainError(f"{path} has no column title or name{columns}; give one of them this name")
+    shown = [by_name[name] for name in ("year", "genres", "picture") if name in by_name]
+    if table.names:
+        taken = [f"ids of {table.id_column}", f"titles of {table.titles_column()}", *shown]
+        console.tell(f"Taken from {path}: {', '.join(taken)}")
+    texts = {name.lower(): column for name, column in table.features(shown).items()}
+    years, genres, pictures = (texts.get(name, ()) for name in ("year", "genres", "picture"))
+    return ItemTable(table.ids, titles, years, genres, pictures, folder=path.parent)

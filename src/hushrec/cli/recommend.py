@@ -1,126 +1,79 @@
 """``hushrec recommend``: a user's own list, on their own device."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from hushrec.cli import console, options
-from hushrec.cli.options import Group, explained, grouped
-from hushrec.errors import DataError
+from hushrec.documents.document import Table
+from hushrec.errors import ConfigError, DataError
+from hushrec.release.client import Client, Recommendation
+from hushrec.release.lists import Reason
 from hushrec.text import escaped
-
-if TYPE_CHECKING:
-    from hushrec.release.client import Client, Recommendation
-    from hushrec.release.lists import Reason
-
 
 _NAMED = 2  # own items that are named with a feature; chosen by hand
 _SHOWN = 10  # ids that an error lists at most; chosen by hand
+Strings = list[str] | None
+Own = dict[str, float] | list[str]
+"""A user's own: numbers by item, or items alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnOptions(Group):
-    """Return the records of a user."""
-
-    rating: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ITEM=STARS", help="A rating of yours, of an id or a title; may be repeated."),
-    ] = None
-    item: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ITEM",
-            help="An item that you liked, bought or used, by id or title, for a release of interactions; "
-            "may be repeated.",
-        ),
-    ] = None
-    ratings: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your ratings or counts as JSON, {item: number, …}, or items alone, [item, …].",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None
-
-    def records(self) -> dict[str, float] | list[str] | None:
-        """Numbers by item, or items alone; None if nothing was given."""
-        file = _read(self.ratings) if self.ratings else []
-        numbers = dict(file if isinstance(file, dict) else {}) | dict(map(_pair, self.rating or []))
-        items = [*([] if isinstance(file, dict) else file), *(self.item or [])]
-        if numbers and items:
-            raise DataError("give either items with a number or items alone (--item), not both")
-        return numbers or items or None
-
-
-@explained("hushrec.release.client:Client.recommend")
-@grouped
+@options.of(Client, Client.recommend)
 def recommend(
-    ctx: typer.Context,
-    release: Annotated[Path, typer.Argument(help="A release.")],
+    release: str,
     *,
-    profile: OwnOptions,
+    key: str | None,
+    rating: Annotated[
+        Mapping[str, float] | None, "ITEM=STARS: a rating of yours, of an id or a title; may be repeated."
+    ] = None,
+    item: Annotated[
+        Strings, "An item that you liked, bought or used, by id or title; may be repeated."
+    ] = None,
+    ratings: Annotated[
+        Path | None, "Your ratings or counts as JSON, {item: number, …}, or items alone, [item, …]."
+    ] = None,
     similar: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ITEM",
-            help="List the items most like this one instead, the same for everybody; no ratings are needed.",
-        ),
+        str | None, "List the items most like this one instead, the same for everybody; give no ratings."
     ] = None,
-    user: Annotated[str | None, typer.Option(metavar="ID")] = None,
-    n: options.Length = 10,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
-    ] = None,
-    allowed: options.Allowed = None,
-    diversity: Annotated[float, typer.Option(min=0, max=1)] = 0,
-    why: Annotated[
-        bool, typer.Option("--why", help="Show which items of yours, or features of them, moved each most.")
-    ] = False,
-    key: options.Key = None,
-    json: options.Json = False,
+    user: str | None,
+    exclude: Annotated[Strings, "An item not to recommend, by id or title; may be repeated."] = None,
+    allowed: Path | None,
+    why: Annotated[bool, "Show which items of yours, or features of them, moved each most."] = False,
+    n: int,
+    **others: Any,
 ) -> None:
     """Recommend from a release on your own device.
 
     Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
     id instead; your own ratings are often better.
     """
-    from hushrec.release.client import Client
-
-    client = Client(release, key=key)
+    client, own = Client(release, key=key), _own(rating, item, ratings)
     if similar is not None:
-        options.require_only(ctx, "--similar needs no ratings", "release similar n key json")
-        _print_similar(client, similar, n, json)
+        if own or user:
+            raise ConfigError("--similar needs no ratings: leave out yours, and --user")
+        _print_similar(client, similar, n)
         return
-    feedback = profile.records()
-    if feedback is None and user is None:
-        feedback = {} if client.release.feedback == "ratings" else []
-    ids = _item_ids(client, feedback or ())
-    if feedback is not None:
-        feedback = (
-            {ids[it]: value for it, value in feedback.items()}
-            if isinstance(feedback, dict)
-            else [ids[it] for it in feedback]
-        )
-    rows = client.recommend(
-        feedback,
-        n,
-        user=user,
-        exclude=_item_ids(client, exclude or ()).values(),
-        allowed=_ids_of(allowed) if allowed else None,
-        diversity=diversity,
-    )
-    reasons = {row.item_id: client.reasons(feedback, row.item_id) for row in rows} if why else {}
-    if json:
-        console.print_json(_facts(client, rows, reasons))
-        return
-    _print(client, rows, reasons)
+    if own is None and user is None:
+        own = {} if client.release.feedback == "ratings" else []
+    ids = _item_ids(client, own or ())
+    if own is not None:
+        own = {ids[it]: own[it] for it in own} if isinstance(own, dict) else [ids[it] for it in own]
+    left_out, listable = _item_ids(client, exclude or ()).values(), _ids_of(allowed) if allowed else None
+    rows = client.recommend(own, n, user=user, exclude=left_out, allowed=listable, **others)
+    _print(client, rows, {row.item_id: client.reasons(own, row.item_id) for row in rows} if why else {})
     if not client.release.personal:
         console.tell(f"This list is the same for everyone: {client.release.why_same}.")
+
+
+def _own(rating: Mapping[str, float] | None, item: Strings, file: Path | None) -> Own | None:
+    """What was given, on the command line and in a file; None if nothing was."""
+    kept = _read(file) if file else []
+    numbers = dict(kept if isinstance(kept, dict) else {}) | dict(rating or {})
+    items = [*([] if isinstance(kept, dict) else kept), *(item or ())]
+    if numbers and items:
+        raise DataError("give either items with a number or items alone (--item), not both")
+    return numbers or items or None
 
 
 def _ids_of(path: Path) -> list[str]:
@@ -129,7 +82,7 @@ def _ids_of(path: Path) -> list[str]:
     return read_list(path).ids
 
 
-def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
+def _item_ids(client: Client, names: Iterable[str]) -> dict[str, str]:
     """The id of the item that each name means; the name itself where it means none of the catalogue.
 
     Standard error says which item a title was taken for, and which titles are unknown.
@@ -151,79 +104,34 @@ def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
     return ids_by_name
 
 
-def _item_json(client: "Client", item: str) -> dict[str, str | None]:
-    """An item in JSON: its id, and its title or null."""
-    title = client.title(item)
-    return {"id": item, "title": title if client.release.titles and title != item else None}
-
-
-def _print_similar(client: "Client", item: str, n: int, json: bool) -> None:
+def _print_similar(client: Client, item: str, n: int) -> None:
     (item,) = _item_ids(client, [item]).values()
-    rows = client.similar(item, n)
-    if json:
-        alike = [
-            {**_item_json(client, row.item_id), "score": float(row.score), "rank": row.rank} for row in rows
-        ]
-        console.print_json({"item": item, "similar": alike})
-        return
-    titles = bool(client.release.titles)
-    _show(
-        ["rank", "item", *["title"] * titles, "similarity"],  # which has no unit
-        [(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}") for name, score, rank in rows],
-    )
+    alike = client.similar(item, n)
+    _show(client, ["similarity"], [(str(rank), name, f"{score:.2f}") for name, score, rank in alike])
 
 
-def _show(heads: list[str], rows: list[tuple[str, ...]]) -> None:
-    from hushrec.documents.document import Table
-
-    console.show_blocks([Table("List", heads, rows, left=len(heads))])
-
-
-def _facts(
-    client: "Client", rows: "Iterable[Recommendation]", reasons: "Mapping[str, Iterable[Reason]]"
-) -> dict[str, Any]:
-    """A list as JSON values."""
-    items = [
-        {
-            **_item_json(client, row.item_id),
-            "score": row.score,
-            "rank": row.rank,
-            "rating": row.rating,
-            "reasons": [
-                {
-                    **(_item_json(client, why.item_id) if why.item_id else {"id": None, "title": None}),
-                    "contribution": why.contribution,
-                    "feature": why.feature,
-                    "value": why.value,
-                    "items": [_item_json(client, item) for item in why.items],
-                }
-                for why in reasons.get(row.item_id, ())
-            ],
-        }
-        for row in rows
-    ]
-    about = {"model": client.release.model, "taste": client.release.taste}
-    return {**about, "dimensions": client.release.dimensions, "items": items}
-
-
-def _print(
-    client: "Client", rows: "Iterable[Recommendation]", reasons: "Mapping[str, Iterable[Reason]]"
-) -> None:
-    stars, titles, why = client.release.feedback == "ratings", bool(client.release.titles), bool(reasons)
-    listed = []
+def _print(client: Client, rows: Iterable[Recommendation], reasons: Mapping[str, Iterable[Reason]]) -> None:
+    stars, listed = client.release.feedback == "ratings", list[tuple[str, ...]]()
     for item, score, rank, rating in rows:
         because = "; ".join(
             f"{'pulled up' if why.contribution > 0 else 'pushed down'} by {_cause(client, why)} "
             f"{_figure(why.contribution, stars, '+')}"
             for why in reasons.get(item, ())
         )
-        title = [client.title(item)] * titles
         predicted = [f"{rating:.2f}"] if rating is not None else []
-        listed.append((str(rank), item, *title, _figure(score, stars), *predicted, *[because] * why))
-    _show(["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["why"] * why], listed)
+        listed.append((str(rank), item, _figure(score, stars), *predicted, *[because] * bool(reasons)))
+    _show(client, ["score", *["rating"] * stars, *["why"] * bool(reasons)], listed)
 
 
-def _cause(client: "Client", why: "Reason") -> str:
+def _show(client: Client, heads: list[str], rows: list[tuple[str, ...]]) -> None:
+    """Print rows that begin with a rank and an item, with titles if the release has some."""
+    heads = ["rank", "item", *["title"] * bool(client.release.titles), *heads]
+    if client.release.titles:
+        rows = [(rank, item, client.title(item), *more) for rank, item, *more in rows]
+    console.show_blocks([Table("List", heads, rows, left=len(heads))])
+
+
+def _cause(client: Client, why: Reason) -> str:
     """Name an own item, or a feature with some own items that have it."""
     if why.item_id:
         return client.title(why.item_id)
@@ -239,7 +147,7 @@ def _figure(value: float, stars: bool, sign: str = "-") -> str:
     return f"{value:{sign}.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 
-def _read(path: Path) -> dict[str, float] | list[str]:
+def _read(path: Path) -> Own:
     try:
         content: Any = loads(path.read_text(encoding="utf-8"))
         if isinstance(content, list) and all(isinstance(item, str) for item in content):
@@ -249,11 +157,3 @@ def _read(path: Path) -> dict[str, float] | list[str]:
         raise DataError(
             f'{path} is not JSON of the form {{"item": stars, …}}, or ["item", …] for items alone'
         ) from None
-
-
-def _pair(text: str) -> tuple[str, float]:
-    item, _, stars = text.rpartition("=")  # item ids may contain =, stars do not
-    try:
-        return item, float(stars)
-    except ValueError:
-        raise DataError("--rating takes ITEM=STARS, for example --rating Alien=5") from None

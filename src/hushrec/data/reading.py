@@ -30,7 +30,8 @@ class Reading:
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
             ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given,
             ``personal_epsilon`` the ε that a user requests, a number or one of ``domain.personal_epsilon``.
-        format: one of ``hushrec.data.reading.FORMATS``; inferred from the file's name by default.
+        format: csv, tsv, u.data, dat, text, jsonl or parquet (``hushrec.data.reading.FORMATS``); by default
+            inferred from the file's name.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
         quotes: whether double quotes may enclose the cells of csv and tsv; without, a quote is a letter.

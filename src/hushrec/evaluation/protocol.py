@@ -9,9 +9,9 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.data.people import People
 from hushrec.documents import html, terminal
-from hushrec.documents.document import Block, Document, Facts, Paragraph
+from hushrec.documents.document import Block, Document, Facts, Paragraph, Table
 from hushrec.errors import ConfigError, DataError
-from hushrec.evaluation.baselines import predict_many
+from hushrec.evaluation.baselines import global_average, item_average, popularity, predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score
 from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
 from hushrec.evaluation.rankings import Lists, named, rank
@@ -29,6 +29,8 @@ DEFAULT_METRICS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("recall@20", "recall@50", "ndcg@100"),
 }
 """Kind of feedback → the metrics that are measured by default."""
+References = Mapping[str, Mapping[str, Score]]
+"""Name of what is measured → metric → value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +74,17 @@ class Evaluation(Mapping[str, float]):
         """Number of other users of either part, whom ranking metrics leave out."""
         return self.lists.n_left_out if self.lists else 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values, the warning first. Privacy: private."""
+    def to_dict(self, beside: References | None = None) -> dict[str, Any]:
+        """Return everything as JSON values, the warning first. Privacy: private.
+
+        Args:
+            beside: as for ``document``.
+        """
         counts = {name: getattr(self, name) for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")}
         scores = [
-            {"name": self.model, "metric": name, **score.to_json()} for name, score in self.scores.items()
+            {"name": of, "metric": name, **score.to_json()}
+            for of, measured in {self.model: self.scores, **(beside or {})}.items()
+            for name, score in measured.items()
         ]
         return {"warning": WARNING, **counts, "scores": scores}
 
@@ -84,15 +92,22 @@ class Evaluation(Mapping[str, float]):
         values = ", ".join(f"{name} = {value:.4g}" for name, value in self.items())
         return f"Evaluation({self.model}, {values}; NOT PRIVATE)"
 
-    def document(self) -> Document:
-        """Return the results as a document, with the warning that they are not private."""
+    def document(self, beside: References | None = None) -> Document:
+        """Return the results as a document, with the warning that they are not private.
+
+        Args:
+            beside: what the release is to be compared with, such as ``references``.
+        """
         scores = [(name, str(score)) for name, score in self.scores.items()]
         blocks: list[Block] = [
             Paragraph(WARNING, "caution"),
             Facts([*self._facts(), *scores]),
             Paragraph("±: one standard error over people"),
         ]
-        return Document("evaluation", "Evaluation", blocks, facts=self.to_dict())
+        if beside:
+            rows = [(of, *(str(known.get(name, "")) for name in self)) for of, known in beside.items()]
+            blocks.append(Table("References", ("not private", *self), rows))
+        return Document("evaluation", "Evaluation", blocks, facts=self.to_dict(beside))
 
     def _repr_html_(self) -> str:
         return html.notebook(self.document())
@@ -126,8 +141,9 @@ def evaluate(
         test: the ratings to predict, or the items to find. No pair of user and item may be in both.
         metrics: errors of predicted ratings, ``rmse`` and ``mae``, or metrics of the first K items of each
             list: ``recall@K``, ``precision@K``, ``ndcg@K``, ``mrr@K``, ``map@K``, ``novelty@K`` and
-            ``coverage@K``, with any K. By default ``DEFAULT_METRICS`` of the release's kind.
-        fold_in: as in ``predictions``.
+            ``coverage@K``, with any K. By default both errors, or ``recall@20``, ``recall@50`` and
+            ``ndcg@100``.
+        fold_in: users whom the release lists fold in their own ratings too, as on their own device.
         likes: for ranking metrics of ratings: the lowest rating that makes an item one to be found.
         fitted: the data that the release was fitted to, from which novelty takes the items' popularity;
             ``train`` by default.
@@ -181,6 +197,34 @@ def evaluate(
     # In the order in which they were asked for.
     scores = {name: by_metric[name] for name in by_name}
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
+
+
+def references(
+    metrics: Iterable[str],
+    *,
+    train: People,
+    test: People,
+    likes: float | None = None,
+    fitted: People | None = None,
+) -> References:
+    """What a release should beat, without any noise: popularity in lists, averages in predicted ratings.
+
+    Args:
+        metrics, train, test, likes, fitted: as for ``evaluate``.
+
+    Privacy: private.
+    """
+    by_name, found = named(metrics), dict[str, dict[str, Score]]()
+    if ranked := {name: at for name, at in by_name.items() if at}:
+        popular = popularity(train if fitted is None else fitted)
+        longest = max(at.k for at in ranked.values())
+        lists = rank(popular, train=train, test=test, n=longest, likes=likes, fitted=fitted)
+        found["popularity"] = {name: at.score(lists) for name, at in ranked.items()}
+    errors = by_name.keys() - ranked.keys()
+    for name, average in (("item average", item_average), ("global average", global_average)):
+        if errors:
+            found[name] = {error: ERROR_SCORES[error](test, average(train, test)) for error in sorted(errors)}
+    return found
 
 
 def predictions(release: Release, *, train: People, test: People, fold_in: bool = False) -> Floats:

@@ -353,6 +353,11 @@ class Ledger(Confined):
     def declare(self, *, population: str = "", controller: str = "", contact: str = "") -> None:
         """Record what the owner declares, for later statements; what is empty stays as it was.
 
+        Args:
+            population: whose data they are.
+            controller: who answers for the data.
+            contact: whom to ask.
+
         Raises:
             LedgerError: Nothing is declared, a text is not printable or longer than 200 characters, or the
                 ledger could not be written.

@@ -565,9 +565,9 @@ def test_a_history_exports_and_verifies_as_from_a_file(url: str, make_plan: Make
 def test_an_administrator_sets_up_by_hand_what_create_would(postgres, url: str) -> None:
     from typer.testing import CliRunner
 
-    from hushrec.cli.ledger import app
+    from hushrec.cli.ledger import ledger as app
 
-    script = CliRunner().invoke(app, ["create", "--print-sql"]).output
+    script = CliRunner().invoke(app, ["sql"]).output
     postgres.psql(script, database=database_of(url))
     ledger = Ledger.create(url, TOTAL)
     assert Ledger.open(as_user(url, "pat", "hushrec_spender")).id == ledger.id

@@ -155,8 +155,8 @@ class PostgresStore:
         except psycopg.errors.InsufficientPrivilege:
             raise LedgerError(
                 "this user may not create a ledger; have the database's administrator do it: hushrec ledger "
-                "create, and before it, if they want to read it first, what hushrec ledger create "
-                "--print-sql prints"
+                "create, and before it, if they want to read it first, what hushrec ledger "
+                "sql prints"
             ) from None
 
     def inspect(self) -> None:
