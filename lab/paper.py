@@ -7,7 +7,6 @@ is the one module of the laboratory that draws.
 ``fit`` and ``randomize`` make releases whose statements say NOT PRIVATE; ``cost`` says what the noise costs.
 """
 
-import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -39,7 +38,6 @@ from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.privacy.noise.threshold import reaching
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays
 from hushrec.progress import advance
@@ -259,22 +257,10 @@ class PaperRun(WithoutNoise):
 
     def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
         """Noise on every cell, of which those are listed that reach the threshold."""
-        exact, booked = super().measure_cells(measurement, cells), self._booked(measurement)
-        steps = exact.values.astype(np.int64)
-        self._add(steps, booked)
-        indptr, columns, values = reaching(
-            exact.shape,
-            exact.indptr,
-            exact.columns,
-            steps,
-            threshold=cells.threshold,
-            limit=cells.limit,
-            scale=_width(booked),
-            draw=functools.partial(sampler.count_draws, self.keys.key()),
-        )
-        return NoisyMatrix(
-            booked.name, exact.shape, indptr, columns, values, booked.deviation, exact.step, booked
-        )
+        advance(MEASURING)
+        booked = self._booked(measurement)
+        found = cells.noisy(lambda block: self._add(block, booked))
+        return NoisyMatrix(booked.name, cells.shape, *found, booked.deviation, booked.step, booked)
 
     def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
         """The draw, from the next key."""

@@ -34,7 +34,6 @@ from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
-from hushrec.privacy.noise.geometric import beyond
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays, ChargeSums
 from hushrec.progress import advance
@@ -225,8 +224,8 @@ class Grant(Confined):
     def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
 
-        The result has the distribution of adding noise to every cell, n + round(X), and dropping those below
-        the threshold in size. The dense matrix is never built: time and memory grow with the listed cells.
+        A cell is n + round(X), and those below the threshold in size are dropped. Noise is drawn for some
+        rows at a time, so that memory grows with the listed cells.
 
         Args:
             measurement: a Laplace measurement with an entry for every cell, as the plan lists it.
@@ -234,7 +233,6 @@ class Grant(Confined):
 
         Raises:
             GrantError: As ``measure``.
-            SamplerError: The threshold is out of reach of the noise.
 
         Privacy: charged (``measurement``).
         """
@@ -243,26 +241,14 @@ class Grant(Confined):
             raise GrantError(
                 f"{booked.name}: size is {cells.size}, booked was {booked.size}; plan and cells must agree"
             )
-        far = beyond(_width(booked), cells.threshold)  # refuses before anything is used
-        from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
         def draw() -> Arrays:
-            listed = most_of(cells.size, math.exp(-far))
+            # An empty cell reaches the threshold T with chance e^−(T − ½)/b.
+            listed = most_of(cells.size, math.exp((0.5 - cells.threshold) / _width(booked)))
             # 4 bytes for a column, 4 for its value.
             self._hold(_ENTRY * (cells.columns.size + listed + cells.indptr.size))
-            steps = cells.values.astype(np.int64)  # a copy
-            _add_noise(steps, booked, self._entropy.key())
-            indptr, columns, values = reaching(
-                cells.shape,
-                cells.indptr,
-                cells.columns,
-                steps,
-                threshold=cells.threshold,
-                limit=cells.limit,
-                scale=_width(booked),
-                draw=functools.partial(sampler().count_draws, self._entropy.key()),
-            )
-            return {"indptr": indptr, "columns": columns, "values": values}
+            found = cells.noisy(lambda block: _add_noise(block, booked, self._entropy.key()))
+            return dict(zip(("indptr", "columns", "values"), found, strict=True))
 
         listed = self._once(booked, draw)
         rows = listed["indptr"], listed["columns"], listed["values"]
