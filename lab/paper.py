@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NoReturn, Self, cast
 
 import numpy as np
 
-from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.arrays import Floats, Ints
 from hushrec.curator.randomize import Reported, numbered, rows_in
 from hushrec.curator.statements import unprotected
 from hushrec.data.domain import Domain
@@ -24,7 +24,7 @@ from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
 from hushrec.kernels.csr import diagonal_positions
 from hushrec.models.base import PrivateModel
-from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.method import Law, Method
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, pure_cost, spent_of
@@ -32,9 +32,6 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.calibration import with_noise
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import MEASURING, NOISE, Measures, WithoutNoise
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
@@ -123,7 +120,7 @@ class PublishedMethod(Method):
         """
 
     @abstractmethod
-    def law(self, ratings: People, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
+    def law(self, ratings: People, budget: Budget) -> Law:
         """The law of a row."""
 
     @abstractmethod
@@ -262,7 +259,9 @@ class PaperRun(WithoutNoise):
         found = cells.noisy(lambda block: self._add(block, booked))
         return NoisyMatrix(booked.name, cells.shape, *found, booked.deviation, booked.step, booked)
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
         """The draw, from the next key."""
         advance(MEASURING)
         return draw(self.keys.key())
@@ -310,13 +309,6 @@ def unit_rows(shape: tuple[int, ...], direction: bytes, length: bytes) -> Floats
 def order(n_people: int, keys: Seeded) -> Ints:
     """A random permutation, in which rows are released."""
     return np.asarray(sampler.permutation(n_people, keys.key()))
-
-
-def answers(
-    rows: Rows, law: ResponseRandomizer | SubstitutionRandomizer, keys: Seeded
-) -> tuple[Ints, Ints32, Bytes]:
-    """Every row as its law answers it: indptr, columns and marks."""
-    return law.draw(rows, keys.key, sampler.count_draws)
 
 
 def _width(booked: Measurement) -> float:
@@ -372,7 +364,7 @@ def randomize(ratings: People, method: PublishedMethod, budget: Budget, seed: in
     keys = seed if isinstance(seed, Seeded) else Seeded(seed)
     kept = method.cap_contributions(ratings)
     law, places = method.law(kept, budget), order(kept.domain.n_users or kept.n_users, keys)
-    given, rows = numbered(answers(rows_in(places, name, kept), law, keys), places, domain)
+    given, rows = numbered(law.draw(rows_in(places, name, kept), keys.key()), places, domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.known(domain, budget)),

@@ -93,7 +93,7 @@ def test_the_baseline_measures_exactly_what_it_is_given(values: Ints | Callable[
 
 def test_the_baseline_draws_from_a_public_key() -> None:
     sample = Measurement("sample", 1.0, "loss", 1.0, 4)
-    drawn = WithoutNoise(TERMS).sample_posterior(sample, lambda key: {"key": np.frombuffer(key, np.uint8)})
+    drawn = WithoutNoise(TERMS).sample(sample, lambda key: {"key": np.frombuffer(key, np.uint8)})
     assert not drawn["key"].any()
     assert drawn["key"].size == 32
 

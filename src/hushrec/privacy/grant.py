@@ -23,15 +23,12 @@ from hushrec.errors import GrantError
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import RandomizedRows, Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
@@ -80,7 +77,9 @@ class WithoutNoise:
         rows = cells.indptr.copy(), cells.columns.copy(), clamped
         return NoisyMatrix(measurement.name, cells.shape, *rows, 0.0, measurement.step, None)
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
         """The draw, from a fixed, public key. Privacy: private."""
         advance(MEASURING)
         return draw(bytes(32))
@@ -255,36 +254,6 @@ class Grant(Confined):
         noisy = NoisyMatrix(booked.name, cells.shape, *rows, booked.deviation, booked.step, booked)
         return self._observer.released(booked, cells, noisy, cells.threshold, cells.limit)
 
-    def randomize(
-        self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer
-    ) -> RandomizedRows:
-        """Randomize every row independently with the booked randomizer, once.
-
-        Args:
-            rows: named like a local randomizer in the charged plan, in random order (``order``).
-            randomizer: the randomizer; its loss is at most the booked one.
-
-        Raises:
-            GrantError: Nothing is booked under that name, it was already made, the randomizer loses more than
-                was booked, a row has more cells, or the rows have another width.
-
-        Privacy: charged (the measurement booked under ``rows.name``).
-        """
-        booked = self._unused(rows.name)
-        randomizer.require_booked(rows, booked)
-
-        def draw() -> Arrays:
-            cells = rows.columns.size
-            if isinstance(booked, Responses):  # an empty cell is reported with the chance of an untrue answer
-                cells += most_of(booked.size * (rows.indptr.size - 1), booked.noise)
-            self._hold(_ENTRY * (rows.indptr.size + cells))
-            reported = randomizer.draw(rows, self._entropy.key, sampler().count_draws)
-            return dict(zip(("indptr", "columns", "marks"), reported, strict=True))
-
-        reported = self._once(booked, draw)
-        parts = reported["indptr"], reported["columns"], reported["marks"]
-        return RandomizedRows(rows.name, rows.width, *parts, booked)
-
     def order(self, n_people: int) -> Ints:
         """A random permutation of 0 … n_people − 1, so that the position of a published row reveals nothing.
 
@@ -292,23 +261,27 @@ class Grant(Confined):
         """
         return np.asarray(sampler().permutation(n_people, self._entropy.key()))
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
-        """Return one draw from a posterior, once: the draw itself is the value.
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
+        """Return one draw that needs no noise, once: from a posterior, or of rows that are randomized.
 
         Args:
-            measurement: as the plan lists it.
+            measurement: as the plan lists it. The code that draws must ensure its law; later code cannot
+                check it.
             draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
+            entries: the most entries of its arrays; by default the measurement's size.
 
         Raises:
             GrantError: The plan does not list it so, or it was already made.
 
-        Privacy: charged (``measurement``), as far as the chain has converged.
+        Privacy: charged (``measurement``); from a posterior as far as the chain has converged.
         """
-        booked = self._booked(measurement, "loss")
+        booked = self._booked(measurement, "loss", "cells", "slots")
         key = self._observer.released(booked, None, self._entropy.key())
 
         def drawn() -> Arrays:
-            self._hold(_ENTRY * booked.size)
+            self._hold(_ENTRY * (booked.size if entries is None else entries))
             try:
                 return draw(key)
             except MemoryError:

@@ -103,11 +103,11 @@ def test_it_is_drawn_once_from_a_secret_key_and_is_itself_the_value(path: Path) 
         keys.append(key)
         return {"items": np.arange(12.0)}
 
-    drawn = grant.sample_posterior(SAMPLE.listed, draw)["items"]
+    drawn = grant.sample(SAMPLE.listed, draw)["items"]
     np.testing.assert_array_equal(drawn, np.arange(12.0))
     assert len(keys[0]) == 32
     with pytest.raises(GrantError, match="already made"):
-        grant.sample_posterior(SAMPLE.listed, draw)
+        grant.sample(SAMPLE.listed, draw)
     assert len(keys) == 1
 
 
@@ -120,7 +120,7 @@ def test_a_seeded_key_is_repeatable() -> None:
 
     for seed in (1, 1, 2):
         grant = Ledger.ephemeral(BUDGET).charge(plan(SAMPLE), entropy=Seeded(seed))
-        grant.sample_posterior(SAMPLE.listed, draw)
+        grant.sample(SAMPLE.listed, draw)
     assert keys[0] == keys[1] != keys[2]
 
 

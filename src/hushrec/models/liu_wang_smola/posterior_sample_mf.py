@@ -91,7 +91,7 @@ class PosteriorSampleMF(PrivateModel):
         chains = partial(
             _drawn, partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition)
         )
-        drawn = Sample.of(run.sample_posterior(draw, chains))  # lines 4 to 6, by chains that keep the density
+        drawn = Sample.of(run.sample(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         extra_variance = np.full(domain.n_items, (_NOISE - RESIDUAL_VARIANCE) * span**2)
