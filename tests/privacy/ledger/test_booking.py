@@ -253,7 +253,6 @@ def test_all_branches_are_booked_and_the_dearest_is_paid(place: str) -> None:
     assert [(one["measurement"], one.get("branch", "")) for one in booked] == [
         (one.name, one.branch) for one in BRANCHED
     ]
-    assert [bool(one["cost"]) for one in booked] == [True, True, True, False]
     assert state.spent == state.charges[0].cost == plan.spent.mu_squared
     assert plan.spent == spent_of(BRANCHED[:3])
     assert grant.ledger["spent_epsilon"] == pytest.approx(plan.epsilon, abs=1e-9)

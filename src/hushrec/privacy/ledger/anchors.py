@@ -86,7 +86,7 @@ def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> 
                     f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
                     "was restored; put the latest copy back"
                 )
-            if any(charge.covers(anchor.head.seq) for charge in unmade):
+            if any(charge.number == anchor.head.seq for charge in unmade):
                 raise LedgerStale(
                     f"the ledger does not know that {shown(anchor.release)} was made: a backup was restored; "
                     "put the latest copy back"

@@ -215,7 +215,7 @@ class Ledger(Confined):
             charge = resume(session, plan, token) or book(
                 session, plan, caveats, token, kept=bool(self.name), accept=accept
             )
-            about = ledger_reference(session, charge, plan, self.name or None)
+            about = ledger_reference(session, charge, self.name or None)
             failpoint("inside-charge")
         failpoint("after-charge")
         if sums:

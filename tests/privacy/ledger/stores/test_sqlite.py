@@ -105,8 +105,8 @@ def tamper(path: Path, *statements: str) -> None:
         "UPDATE log SET hash = zeroblob(32) WHERE seq = 1",
         "UPDATE log SET seq = 99 WHERE seq = 1",
         "INSERT INTO log SELECT seq + 1, body, hash FROM log ORDER BY seq DESC LIMIT 1",
-        "PRAGMA user_version = 4",
-        "PRAGMA user_version = 6",
+        "PRAGMA user_version = 5",
+        "PRAGMA user_version = 7",
         "PRAGMA application_id = 0",
         "DROP TABLE artefact",
         "CREATE TABLE more (x)",
@@ -150,22 +150,22 @@ def test_the_tables_themselves_refuse_to_forget(path: Path, make_plan: MakePlan,
     "statement",
     [
         "INSERT INTO measured VALUES (1, 'sums', 'another')",
+        "INSERT INTO measured VALUES (2, 'counts', 'late')",
         "INSERT INTO measured VALUES (3, 'counts', 'late')",
-        "INSERT INTO measured VALUES (5, 'counts', 'late')",
-        "INSERT INTO measured VALUES (2, 'counts', 'of no charge')",
+        "INSERT INTO measured VALUES (0, 'counts', 'of no charge')",
         "UPDATE measured SET sha256 = 'another'",
         "DELETE FROM measured",
         "UPDATE charge SET branch = 'counts' WHERE number = 1",
         "UPDATE charge SET branch = '' WHERE number = 1",
-        "UPDATE charge SET branch = 'counts' WHERE number = 5",
-        "UPDATE charge SET state = 'charged' WHERE number = 3",
-        "UPDATE charge SET state = 'made' WHERE number = 5",
+        "UPDATE charge SET branch = 'counts' WHERE number = 3",
+        "UPDATE charge SET state = 'charged' WHERE number = 2",
+        "UPDATE charge SET state = 'made' WHERE number = 3",
         "UPDATE charge SET number = 99 WHERE number = 1",
-        "DELETE FROM charge WHERE number = 5",
+        "DELETE FROM charge WHERE number = 3",
     ],
 )
 def test_the_tables_themselves_refuse_a_second_value(path: Path, make_plan: MakePlan, statement: str) -> None:
-    """Charges 1, open, with one value and a branch; 3, made; and 5, forfeited."""
+    """Charges 1, open, with one value and a branch; 2, made; and 3, forfeited."""
     ledger = Ledger.create(path, TOTAL, max_releases=3)
     _, made, given_up = (ledger.charge(make_plan(0.1)) for _ in range(3))
     finish(ledger, made)
