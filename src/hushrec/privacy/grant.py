@@ -1,8 +1,7 @@
 """The only path from private sums to public values: a grant adds exactly the booked noise.
 
 Each value is drawn once; where sums are kept, it is recorded in the ledger before it is returned, and kept
-(``sums_on_disk``). A model
-gets the grant itself; the non-private baseline gets one without noise.
+(``sums_on_disk``). A model gets the grant itself; the non-private baseline gets one without noise.
 """
 
 import functools
@@ -64,7 +63,7 @@ class WithoutNoise:
     earlier: ClassVar[None] = None
 
     def hand_over(self, carried: Callable[[], Carried]) -> None:
-        """A baseline has no year. Privacy: public."""
+        """A baseline has no year."""
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
         """The exact values. Privacy: private."""
@@ -85,18 +84,18 @@ class WithoutNoise:
         return draw(bytes(32))
 
     def fixed(self, name: str, arrays: Arrays) -> Arrays:
-        """A baseline does not go on, so it keeps nothing. Privacy: public."""
+        """A baseline does not go on, so it keeps nothing."""
         return arrays
 
     def take(self, branch: str, reason: Clause) -> str:
-        """Nothing is booked, so nothing is dropped. Privacy: public."""
+        """Nothing is booked, so nothing is dropped."""
         return branch
 
     def decide(self, reason: Clause) -> None:
-        """A baseline states no decisions. Privacy: public."""
+        """A baseline states no decisions."""
 
     def noise(self, measurement: Measurement) -> float:
-        """None: 0. Privacy: public."""
+        """None: 0."""
         return 0.0
 
     @property
@@ -165,8 +164,6 @@ class Grant(Confined):
 
         Args:
             carried: makes it from what was released, in this fit and before.
-
-        Privacy: public.
         """
         if self.yearly:
             self.later = carried()
@@ -302,8 +299,6 @@ class Grant(Confined):
 
         Returns:
             The arrays; or those that a stopped fit kept, on whatever machine it ran.
-
-        Privacy: public.
         """
         return self._sums.fixed(name, arrays) if self._sums else arrays
 
@@ -319,8 +314,6 @@ class Grant(Confined):
 
         Raises:
             GrantError: There is no such branch, or one was taken before in this run.
-
-        Privacy: public.
         """
         self._require_own_process()
         with self._taking:
@@ -339,11 +332,11 @@ class Grant(Confined):
         return self.taken
 
     def decide(self, reason: Clause) -> None:
-        """Note a decision that follows from what was released, for the statement. Privacy: public."""
+        """Note a decision that follows from what was released, for the statement."""
         self.reasons.append(reason)
 
     def noise(self, measurement: Measurement) -> float:
-        """Noise parameter that is booked for a measurement. Privacy: public."""
+        """Noise parameter that is booked for a measurement."""
         return next(one.noise for one in self.plan.measurements if one.name == measurement.name)
 
     @property

@@ -13,7 +13,7 @@ from hushrec.errors import BudgetError, GrantError
 from hushrec.models.du_leighton_patel.method import randomize_rows
 from hushrec.models.du_leighton_patel.response import ResponseRandomizer
 from hushrec.models.du_leighton_patel.rows import Rows
-from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses, Substitutions
 from hushrec.privacy.accounting.plan import Plan
@@ -59,7 +59,7 @@ def test_it_is_a_frozen_description_and_its_list_has_no_noise(measurement: Measu
 
 def test_what_all_neighbours_have_in_common_is_exact_and_costs_nothing() -> None:
     public = dataclasses.replace(SUMS, sensitivity=0.0, noise=0.0)
-    assert (public.is_exact, public.mechanism, price(public)) == (True, "exact", Spent())
+    assert (public.is_exact, public.mechanism, public.spent()) == (True, "exact", Spent())
     assert not dataclasses.replace(SUMS, sensitivity=1e-300).is_exact
     with pytest.raises(BudgetError, match="needs no noise"):
         dataclasses.replace(SUMS, sensitivity=0.0)
@@ -68,7 +68,7 @@ def test_what_all_neighbours_have_in_common_is_exact_and_costs_nothing() -> None
 @pytest.mark.parametrize("norm", ["l1", "l2", "loss"])
 def test_a_measurement_without_noise_has_no_price(norm: str) -> None:
     with pytest.raises(BudgetError, match="without noise nothing is private"):
-        price(dataclasses.replace(SUMS, norm=norm).listed)
+        dataclasses.replace(SUMS, norm=norm).listed.spent()
 
 
 @SUM

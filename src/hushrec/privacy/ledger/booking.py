@@ -68,8 +68,6 @@ def whole_year(state: State, budget: Budget | None) -> Budget | None:
 
     Returns:
         None if the ledger has nothing left, or its losses do not add up with those of the budget.
-
-    Privacy: public.
     """
     cost = state.left
     if budget is not None:

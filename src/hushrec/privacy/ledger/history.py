@@ -55,8 +55,6 @@ class Charge:
         date: the day of the charge (UTC); empty if its record has none.
         year: the releases whose sums it takes over; None for a release that stands alone.
         carried: SHA-256 (hex) of what it hands to the next release of the year; empty if that is nothing.
-
-    Privacy: public.
     """
 
     number: int
@@ -97,8 +95,6 @@ class State:
         declared: population, controller and contact, as the owner declared them last.
         head: the end of its history.
         proposed: the larger total that waits for a second raiser (total, max_releases, proposed_by), or None.
-
-    Privacy: public.
     """
 
     id: str
@@ -177,8 +173,6 @@ class History:
     Attributes:
         id, total, max_releases, allowed, spent, declared: as of ``State``.
         charges: every charge by number.
-
-    Privacy: public.
     """
 
     def __init__(self) -> None:

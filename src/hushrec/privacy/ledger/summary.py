@@ -1,7 +1,4 @@
-"""The summary of a ledger: its total, the remainder, and every release that was charged.
-
-Privacy: public.
-"""
+"""The summary of a ledger: its total, the remainder, and every release that was charged."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -34,6 +34,7 @@ from numpy.polynomial import Polynomial
 
 from hushrec.arrays import Floats, Ints, Words, Words32
 from hushrec.errors import SamplerError
+from hushrec.privacy.accounting.measurement import COARSEST, FINEST
 from hushrec.privacy.noise import exact, kernels
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.exact import Uniform
@@ -99,9 +100,6 @@ def _excess(distribution: Distribution, z: float, u: float) -> float:
         raise SamplerError("this machine's floating-point functions are inaccurate; fit on another machine")
     return excess
 
-
-FINEST, COARSEST = 0.1, 2.0**50
-"""Range of scales, in integers, that can be drawn."""
 
 _ONE_WORD = 26  # log2: scales below 2^26 need one word per draw
 _TESTED = 2**15  # draws of a key that are compared with exact ones; chosen by hand

@@ -142,7 +142,6 @@ class SqliteStore:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.name = self.place = path.name if path else ""
-        self.kept = path is not None
         self._lock, self._replayed = threading.RLock(), Replayed()
         self._memory = _connect(":memory:") if path is None else None
         if self._memory:
