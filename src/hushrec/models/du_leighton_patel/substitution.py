@@ -242,6 +242,8 @@ def worst_per_slot(keep: float, group: float, n_items: int) -> float:
         keep: p*.
         group: p.
         n_items: m.
+
+    Privacy: public.
     """
     keep, group = drawn(keep), drawn(group)
     most = max(keep + (1 - keep) / n_items, (1 - keep) * (group + (1 - group) / n_items))

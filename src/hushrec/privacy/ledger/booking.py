@@ -5,12 +5,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from secrets import token_hex
 from typing import Any
 
-from hushrec.errors import (
-    BudgetError,
-    BudgetExceeded,
-    GrantError,
-    ShareExceeded,
-)
+from hushrec.errors import BudgetError, BudgetExceeded, GrantError, ShareExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost
 from hushrec.privacy.accounting.budget import Budget
@@ -68,6 +63,8 @@ def whole_year(state: State, budget: Budget | None) -> Budget | None:
 
     Returns:
         None if the ledger has nothing left, or its losses do not add up with those of the budget.
+
+    Privacy: public.
     """
     cost = state.left
     if budget is not None:
@@ -226,6 +223,7 @@ def ledger_reference(session: Session, charge: Charge, file: str | None) -> dict
     """
     history = session.history
     head = history.at(charge.number)
+    spent = sum(one.cost for one in history.charges.values() if one.number <= charge.number)
     optional: dict[str, Any] = {"date": charge.date} if charge.date else {}
     return {
         "id": history.id,
@@ -237,7 +235,7 @@ def ledger_reference(session: Session, charge: Charge, file: str | None) -> dict
         "domain": charge.domain,
         "total_epsilon": history.total.epsilon,
         "total_delta": history.total.delta,
-        "spent_epsilon": history.spent_with(charge.number),
+        "spent_epsilon": fixed_point.shown(epsilon_of(spent, history.total.delta)),
         **optional,
         **history.declared,
     }

@@ -13,8 +13,7 @@ from typing import Any, Literal, cast
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, LedgerDamaged
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost
+from hushrec.privacy.accounting.accountant import budget_of, largest_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.year import Year
 from hushrec.text import whole
@@ -173,6 +172,8 @@ class History:
     Attributes:
         id, total, max_releases, allowed, spent, declared: as of ``State``.
         charges: every charge by number.
+
+    Privacy: public.
     """
 
     def __init__(self) -> None:
@@ -204,11 +205,6 @@ class History:
             self.head,
             proposed,
         )
-
-    def spent_with(self, number: int) -> float:
-        """ε that was spent when the charge of this number was the last, rounded up."""
-        spent = sum(charge.cost for charge in self.charges.values() if charge.number <= number)
-        return fixed_point.shown(epsilon_of(spent, self.total.delta))
 
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""

@@ -48,6 +48,8 @@ class Ledger(Confined):
         place: where it is, for people, without user and password; empty for one in memory.
         kept: whether it outlives this process: in a file or a database, not in memory.
         id: the population's identifier.
+
+    Privacy: public.
     """
 
     def __init__(self, store: Store, releases: str | os.PathLike[str] | None = None) -> None:

@@ -1,4 +1,7 @@
-"""The summary of a ledger: its total, the remainder, and every release that was charged."""
+"""The summary of a ledger: its total, the remainder, and every release that was charged.
+
+Privacy: public.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
