@@ -7,7 +7,6 @@ is the one module of the laboratory that draws.
 ``fit`` and ``randomize`` make releases whose statements say NOT PRIVATE; ``cost`` says what the noise costs.
 """
 
-import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from typing import Any, ClassVar, Literal, NoReturn, Self, cast
 
 import numpy as np
 
-from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.arrays import Floats, Ints
 from hushrec.curator.randomize import Reported, number_rows, rows_in
 from hushrec.curator.statements import unprotected_statement
 from hushrec.data.domain import Domain
@@ -26,7 +25,7 @@ from hushrec.documents.sentences import Unprotected
 from hushrec.errors import BudgetUnsupported
 from hushrec.kernels.csr import diagonal_positions
 from hushrec.models.base import PrivateModel
-from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.method import Law, Method
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, pure_cost, spent_of
@@ -34,13 +33,9 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.calibration import with_noise
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import MEASURING, NOISE, Measures, WithoutNoise
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.privacy.noise.threshold import reaching
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays
 from hushrec.progress import advance
@@ -117,7 +112,7 @@ class PublishedMethod(Method):
         """The noise that the paper prints, by name of measurement."""
 
     @abstractmethod
-    def law(self, ratings: People, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
+    def law(self, ratings: People, budget: Budget) -> Law:
         """The law of a row."""
 
     @abstractmethod
@@ -243,24 +238,14 @@ class PaperRun(WithoutNoise):
 
     def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
         """Noise on every cell, of which those are listed that reach the threshold."""
-        exact, booked = super().measure_cells(measurement, cells), self._booked(measurement)
-        steps = exact.values.astype(np.int64)
-        self._add(steps, booked)
-        indptr, columns, values = reaching(
-            exact.shape,
-            exact.indptr,
-            exact.columns,
-            steps,
-            threshold=cells.threshold,
-            limit=cells.limit,
-            scale=_width(booked),
-            draw=functools.partial(sampler.count_draws, self.keys.key()),
-        )
-        return NoisyMatrix(
-            booked.name, exact.shape, indptr, columns, values, booked.deviation, exact.step, booked
-        )
+        advance(MEASURING)
+        booked = self._booked(measurement)
+        found = cells.noisy(lambda block: self._add(block, booked))
+        return NoisyMatrix(booked.name, cells.shape, *found, booked.deviation, booked.step, booked)
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
         """The draw, from the next key."""
         advance(MEASURING)
         return draw(self.keys.key())
@@ -310,13 +295,6 @@ def order(n_people: int, keys: Seeded) -> Ints:
     return np.asarray(sampler.permutation(n_people, keys.key()))
 
 
-def answers(
-    rows: Rows, law: ResponseRandomizer | SubstitutionRandomizer, keys: Seeded
-) -> tuple[Ints, Ints32, Bytes]:
-    """Every row as its law answers it: indptr, columns and marks."""
-    return law.draw(rows, keys.key, sampler.count_draws)
-
-
 def _width(booked: Measurement) -> float:
     """The noise in steps of the grid, as a grant has it."""
     return fixed_point.float_above(Fraction(booked.noise) / Fraction(booked.step))
@@ -363,7 +341,7 @@ def randomize(ratings: People, method: PublishedMethod, budget: Budget, seed: in
     keys = seed if isinstance(seed, Seeded) else Seeded(seed)
     kept = method.cap_contributions(ratings)
     law, places = method.law(kept, budget), order(kept.domain.n_users or kept.n_users, keys)
-    given, rows = number_rows(answers(rows_in(places, name, kept), law, keys), places, domain)
+    given, rows = number_rows(law.draw(rows_in(places, name, kept), keys.key()), places, domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.known(domain, budget)),

@@ -17,7 +17,7 @@ import polars as pl
 import hushrec as hr
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
 from hushrec.models.du_leighton_patel.method import Method
-from hushrec.privacy.local.substitution import worst_per_slot
+from hushrec.models.du_leighton_patel.substitution import worst_per_slot
 from lab.attacks.linkage import simulate_attack
 from lab.du_leighton_patel.randomizing import RANDOMIZED, SHARED, UNSTATED
 from lab.experiments import datasets

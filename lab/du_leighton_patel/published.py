@@ -4,8 +4,9 @@ What fails: the probability of §III.B is right for two symbols; with k of them 
 The representatives of §III.C are drawn once for all users, and have no finite ε (README.md).
 """
 
+import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,11 @@ from hushrec.data.people import People
 from hushrec.models.du_leighton_patel.distance_based import DistanceBased
 from hushrec.models.du_leighton_patel.method import CELLS, SLOTS
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
+from hushrec.models.du_leighton_patel.rows import Rows
+from hushrec.models.du_leighton_patel.substitution import SubstitutionRandomizer, drawn
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import LARGEST, Responses
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer, drawn
 from lab.paper import Noise, PaperNoise, PublishedMethod
 
 
@@ -99,18 +100,18 @@ class SharedRandomizer(SubstitutionRandomizer):
 
     __slots__ = ()
 
-    def draw(self, rows: Rows, key: Callable[[], bytes], count_draws: object) -> tuple[Ints, Ints32, Bytes]:
+    def draw(self, rows: Rows, key: bytes) -> tuple[Ints, Ints32, Bytes]:
         """As ``SubstitutionRandomizer.draw``, after the representatives were drawn."""
         m, every = self.n_items, np.arange(2 * self.n_items + 1)
         # One row for every item, never kept.
         each = Rows(rows.name, m, every[: m + 1], every[:m].astype(np.int32), np.zeros(m, np.uint8))
         selector = SubstitutionRandomizer(0.0, self.group_probability, self.indptr, self.members)
-        _, representatives, _ = selector.draw(each, key, count_draws)
+        _, representatives, _ = selector.draw(each, hashlib.sha256(b"selector" + key).digest())
         # Item m + j stands for j as a representative, so that an item may represent itself.
         profiler = SubstitutionRandomizer(
             self.keep_probability, 1.0, np.minimum(every, m), m + representatives
         )
-        indptr, listed, marks = profiler.draw(replace(rows, width=2 * m), key, count_draws)
+        indptr, listed, marks = profiler.draw(replace(rows, width=2 * m), key)
         cells = np.repeat(np.arange(indptr.size - 1), np.diff(indptr)) * m + listed % m
         cells, first = np.unique(cells, return_index=True)  # what was kept comes first
         starts = np.searchsorted(cells, np.arange(indptr.size) * m)

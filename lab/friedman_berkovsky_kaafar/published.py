@@ -28,7 +28,7 @@ from hushrec.models.base import Noise as Law
 from hushrec.models.biases import Biases, require_rank
 from hushrec.models.effects import ratio
 from hushrec.models.factorization.factorizers import Sparse
-from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import factorise_noisy, require_reachable
+from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import factorise_noisy
 from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
 from hushrec.models.outputs import people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -40,7 +40,7 @@ from hushrec.sums.factor_sums import in_ball
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import Population
 from hushrec.sums.residuals import PeopleSums, Residuals
-from lab.paper import Noise, PublishedModel, SphericalRows, on_rows
+from lab.paper import PublishedModel, SphericalRows, on_rows
 
 
 class Friedman(PublishedModel):
@@ -169,12 +169,6 @@ class FriedmanInputMF(Friedman):
         """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), self._cells(domain, terms).query]
-
-    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
-        """As ``PublishedModel.printed``; also refuses a threshold that the noise cannot reach."""
-        printed, cells = super().printed(domain, budget), self._cells(domain, budget)
-        require_reachable(cells, printed[cells.query.name].noise)
-        return printed
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3."""

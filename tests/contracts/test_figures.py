@@ -9,6 +9,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.documents.odds import Odds
+from hushrec.models.du_leighton_patel.substitution import worst_per_slot
 from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
 from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD
@@ -24,7 +25,6 @@ from hushrec.privacy.accounting.accountant import (
     largest_cost,
 )
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.local.substitution import worst_per_slot
 from hushrec.text import above
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

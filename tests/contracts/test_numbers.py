@@ -117,7 +117,7 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "gaussian_epsilon(delta)": (lambda v: accountant.gaussian_epsilon(1.0, v), "0"),
         "gaussian_mu(epsilon)": (lambda v: accountant.gaussian_mu(v, 1e-6), "0 ∞"),
         "gaussian_mu(delta)": (lambda v: accountant.gaussian_mu(1.0, v), "0"),
-        "ε of a plan(delta)": (lambda v: accountant.price(EVENTS[0]).epsilon_at(v), "0"),
+        "ε of a plan(delta)": (lambda v: EVENTS[0].spent().epsilon_at(v), "0"),
         "weight(delta)": (lambda v: weights.weight(EVENTS, v, 0.5), ""),
         "weight(personal_epsilon)": (lambda v: weights.weight(EVENTS, 1e-6, v), "0"),
         "promised": (lambda v: weights.promised(EVENTS, 1e-6, v), "0"),

@@ -48,7 +48,7 @@ class Rounds(GlobalEffects):
         made = super().fit(feedback, run)
         for query in self.beside():
             if self.chain:
-                drawn = run.sample_posterior(query, lambda key: {"key": np.frombuffer(key, np.uint8)})
+                drawn = run.sample(query, lambda key: {"key": np.frombuffer(key, np.uint8)})
                 assert drawn["key"].size == 32
                 return dataclasses.replace(made, statement=placeholder_statement(CHAIN))
             run.measure(query, np.zeros(12, np.int64))

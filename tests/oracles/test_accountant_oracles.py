@@ -16,7 +16,6 @@ from hushrec.privacy.accounting.accountant import (
     gaussian_epsilon,
     gaussian_mu,
     laplace_cost,
-    price,
     pure_cost,
     spent_of,
 )
@@ -115,7 +114,7 @@ def test_randomized_responses_are_bounds_on_googles(symbols: int, delta: float) 
     one = pld.from_randomized_response(symbols * other, symbols, value_discretization_interval=1e-4)
     google = one.self_compose(100).get_epsilon_for_delta(delta)
     exponent = math.nextafter(-math.log((symbols - 1) * other), math.inf)
-    ours = price(Responses.of("a", symbols, exponent, 100, 100)).epsilon_at(delta)
+    ours = Responses.of("a", symbols, exponent, 100, 100).spent().epsilon_at(delta)
     assert google - 1e-2 <= ours < RATIO * google
 
 
@@ -136,7 +135,7 @@ def test_autodp_agrees_on_a_composition() -> None:
 
     parts = [zoo.GaussianMechanism(sigma) for sigma in (5.0, 8.0, 20.0)]
     theirs = Composition()(parts, [3, 2, 10]).get_approxDP(1e-6)
-    ours = sum((price(noisy("l2", s)) * n for s, n in ((5.0, 3), (8.0, 2), (20.0, 10))), Spent()).epsilon_at(
+    ours = sum((noisy("l2", s).spent() * n for s, n in ((5.0, 3), (8.0, 2), (20.0, 10))), Spent()).epsilon_at(
         1e-6
     )
     mu = math.sqrt(3 / 5.0**2 + 2 / 8.0**2 + 10 / 20.0**2)

@@ -44,13 +44,6 @@ def test_what_is_measured_has_the_noise_that_was_charged() -> None:
         grant.measure(SUMS, STEPS)
 
 
-def test_a_grant_that_did_not_compare_would_publish_exact_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fault that the refusals of test_grant.py catch, planted: any measurement of a known name passes."""
-    monkeypatch.setattr(Grant, "_booked", lambda self, measurement, *norms: measurement)
-    found = granted(SUMS).measure(dataclasses.replace(SUMS, sensitivity=0.0), STEPS)
-    np.testing.assert_array_equal(found.values, STEPS * SUMS.step)
-
-
 @BOTH_WAYS
 def test_what_all_neighbours_share_is_public_made_once_and_costs_nothing(
     values: Ints | Callable[[], Ints],
@@ -93,7 +86,7 @@ def test_the_baseline_measures_exactly_what_it_is_given(values: Ints | Callable[
 
 def test_the_baseline_draws_from_a_public_key() -> None:
     sample = Measurement("sample", 1.0, "loss", 1.0, 4)
-    drawn = WithoutNoise(TERMS).sample_posterior(sample, lambda key: {"key": np.frombuffer(key, np.uint8)})
+    drawn = WithoutNoise(TERMS).sample(sample, lambda key: {"key": np.frombuffer(key, np.uint8)})
     assert not drawn["key"].any()
     assert drawn["key"].size == 32
 

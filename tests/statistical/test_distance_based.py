@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.privacy.local import kernels
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.models.du_leighton_patel import kernels
+from hushrec.models.du_leighton_patel.rows import Rows
+from hushrec.models.du_leighton_patel.substitution import SubstitutionRandomizer
 
 ALARM, MISTAKEN = 1e-9, 2.5e-7
 KEEP, GROUP = 0.5, 0.6
@@ -50,7 +50,7 @@ def drawn(of, profile, number, seed):
     indptr = np.arange(number + 1) * len(profile)
     rows = Rows("cells", M, indptr, items.astype(np.int32), marks.astype(np.uint8))
     key = hashlib.sha256(f"distance based {seed}".encode()).digest()
-    return of.draw(rows, lambda: key, None)
+    return of.draw(rows, key)
 
 
 # -- one slot ---------------------------------------------------------------------------------------------

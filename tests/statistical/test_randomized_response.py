@@ -17,14 +17,15 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
+from hushrec.models.du_leighton_patel import response
+from hushrec.models.du_leighton_patel.method import randomize_rows
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent, responses
 from hushrec.privacy.accounting.measurement import Responses
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local import response
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.entropy import Seeded
 
 MISTAKEN = 1e-9
@@ -46,8 +47,8 @@ def table(event: Responses, seed: int = 0) -> Ints:
         np.tile(np.repeat(np.arange(SYMBOLS - 1, dtype=np.uint8), EACH), PEOPLE),
     )
     grant = Ledger.ephemeral(budget).charge(plan, entropy=Seeded(seed))
-    answers = grant.randomize(rows, ResponseRandomizer(event.symbols, event.exponent))
-    pairs = answers.columns // EACH * SYMBOLS + answers.marks
+    _, columns, marks = randomize_rows(grant, rows, ResponseRandomizer(event.symbols, event.exponent))
+    pairs = columns // EACH * SYMBOLS + marks
     counts = np.bincount(pairs, minlength=SYMBOLS**2).reshape(SYMBOLS, SYMBOLS)
     counts[:, -1] = PEOPLE * EACH - counts.sum(axis=1)
     return counts
@@ -92,7 +93,7 @@ def test_corrected_answers_tell_what_they_claim_and_no_more(claimed: float, powe
 @pytest.mark.parametrize("claimed", [0.5, 2.0])
 def test_answers_that_are_true_too_often_are_found(claimed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a cell's ε more than was booked: too few answers turned."""
-    right = response.geometric_gaps
+    right = response.untrue
     truer = _exponent(1.1 * claimed, SYMBOLS) / _exponent(claimed, SYMBOLS)
-    monkeypatch.setattr(response, "geometric_gaps", lambda far, cap: right(far * type(far)(truer), cap))
+    monkeypatch.setattr(response, "untrue", lambda far, *place: right(far * type(far)(truer), *place))
     assert found(table(corrected(claimed))) > claimed

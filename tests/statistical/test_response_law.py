@@ -1,8 +1,8 @@
 """Randomized response on sparse rows has the law of responses on every cell.
 
-Each check passes on the gap construction and on the dense one that it stands for, and fails on a planted
-fault. It gives a p-value and alarms below 1e-10; there are under 600 of them, so right answers raise an alarm
-for fewer than one choice in 1e7 of the seeds. The seeds are fixed: one that passes once always does.
+Each check passes on the answers and fails on a planted fault. It gives a p-value and alarms below 1e-10;
+there are under 600 of them, so right answers raise an alarm for fewer than one choice in 1e7 of the seeds.
+The seeds are fixed: one that passes once always does.
 """
 
 import functools
@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.arrays import Ints
-from hushrec.privacy.local import kernels
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.noise import sampler
+from hushrec.arrays import Bools, Ints
+from hushrec.models.du_leighton_patel import kernels, response
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
 from hushrec.privacy.noise.entropy import Seeded
 from support.cells import dense, rows_of
 from support.cells import truth as truth_of
@@ -24,32 +23,17 @@ from support.cells import truth as truth_of
 ALARM = 1e-10
 ROWS, WIDTH, ASKED = 20_000, 50, 12
 LAWS = [(k, rate) for k in (3, 6, 11) for rate in (0.01, 0.17, 0.83) if rate < 1 - 1 / k]
-Fault = Callable[[Ints], Ints]
+Fault = Callable[[Bools], Bools]
 truth = functools.partial(truth_of, shape=(ROWS, WIDTH))
 
 
-def by_gaps(
-    distribution: ResponseRandomizer, symbols: int, seed: int, fault: Fault | None = None, threads: int = 2
-) -> Ints:
-    keys = Seeded(seed)
-
-    def draw(*call: object) -> Ints:
-        drawn = sampler.count_draws(*call)  # type: ignore[arg-type]
-        return fault(drawn) if fault else drawn
-
-    return dense((ROWS, WIDTH), *distribution.draw(rows_of(truth(symbols)), keys.key, draw, threads=threads))
-
-
-def densely(distribution: ResponseRandomizer, symbols: int, seed: int) -> Ints:
-    """A choice for every cell of every row: slow, and what the gaps must agree with."""
-    generator, before = np.random.default_rng(seed), truth(symbols)
-    turned = generator.random(before.shape) < math.exp(-distribution.exponent)
-    others = (before + 1 + generator.integers(1, symbols, before.shape)) % symbols - 1
-    answers = np.where(turned, others, before)
-    if distribution.answered is not None:
-        places = np.argsort(generator.random(before.shape), axis=1)
-        answers[places >= distribution.answered] = -1
-    return answers
+def answered(distribution: ResponseRandomizer, symbols: int, seed: int, fault: Fault | None = None) -> Ints:
+    with pytest.MonkeyPatch.context() as patch:
+        if fault:
+            right = response.untrue
+            patch.setattr(response, "untrue", lambda *call: fault(right(*call)))
+        drawn = distribution.draw(rows_of(truth(symbols)), Seeded(seed).key())
+    return dense((ROWS, WIDTH), *drawn)
 
 
 def total(found: Ints, expected: float) -> float:
@@ -129,39 +113,40 @@ def alarms(p_values: dict[str, float]) -> set[str]:
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
-@pytest.mark.parametrize("maker", [by_gaps, densely])
 @pytest.mark.full
-def test_gaps_give_the_law_of_responses_in_every_cell(
-    maker: Callable[..., Ints], symbols: int, rate: float
-) -> None:
-    for answered, check in ((None, checks), (ASKED, sample_checks)):
-        answers = maker(ResponseRandomizer(symbols, -math.log(rate), answered), symbols, 1)
+def test_every_cell_has_the_law_of_responses(symbols: int, rate: float) -> None:
+    for asked, check in ((None, checks), (ASKED, sample_checks)):
+        answers = answered(ResponseRandomizer(symbols, -math.log(rate), asked), symbols, 1)
         assert not alarms(check(answers, symbols, rate))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10, 14))
 def test_more_seeds_have_the_law_too(seed: int) -> None:
-    for answered, check in ((None, checks), (ASKED, sample_checks)):
+    for asked, check in ((None, checks), (ASKED, sample_checks)):
         for rate in (0.17, 0.5):
-            answers = by_gaps(ResponseRandomizer(6, -math.log(rate), answered), 6, seed)
+            answers = answered(ResponseRandomizer(6, -math.log(rate), asked), 6, seed)
             assert not alarms(check(answers, 6, rate))
 
 
-def twice(gaps: Ints) -> Ints:
-    """Every gap used for two."""
-    return np.repeat(gaps[::2], 2)
+def alike(turned: Bools) -> Bools:
+    """The first cell of a row as the last of the row before it."""
+    rows = turned.reshape(-1, WIDTH)
+    rows[1:, 0] = rows[:-1, -1]
+    return turned
 
 
-def even(gaps: Ints) -> Ints:
-    """Neighbours never both untrue: gaps of 0 become 1, at the cost of others."""
-    sizes = np.maximum(gaps, ~gaps)
-    return np.where(sizes == 0, 1, np.where(sizes == 6, 5, sizes))
+def apart(turned: Bools) -> Bools:
+    """Neighbours never both untrue: the second of two is moved on by one."""
+    both = np.flatnonzero(turned[:-1] & turned[1:]) + 1
+    turned[both] = False
+    turned[np.minimum(both + 1, turned.size - 1)] = True
+    return turned
 
 
-@pytest.mark.parametrize(("check", "fault"), [("rows", twice), ("neighbours", even)])
+@pytest.mark.parametrize(("check", "fault"), [("across", alike), ("neighbours", apart)])
 def test_planted_draws_raise_their_alarm(check: str, fault: Fault) -> None:
-    assert check in alarms(checks(by_gaps(ResponseRandomizer(6, -math.log(0.17)), 6, 1, fault), 6, 0.17))
+    assert check in alarms(checks(answered(ResponseRandomizer(6, -math.log(0.17)), 6, 1, fault), 6, 0.17))
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
@@ -169,17 +154,17 @@ def test_planted_draws_raise_their_alarm(check: str, fault: Fault) -> None:
 def test_a_chance_off_by_ten_percent_raises_its_alarm(symbols: int, rate: float) -> None:
     for factor in (0.9, 1 / 0.9):
         if factor * rate < 1 - 1 / symbols:
-            answers = by_gaps(ResponseRandomizer(symbols, -math.log(factor * rate)), symbols, 1)
+            answers = answered(ResponseRandomizer(symbols, -math.log(factor * rate)), symbols, 1)
             assert "number" in alarms(checks(answers, symbols, rate))
             if rate < 0.1:  # a sample tells too little of answers that are so seldom untrue
                 continue
-            answers = by_gaps(ResponseRandomizer(symbols, -math.log(factor * rate), ASKED), symbols, 1)
+            answers = answered(ResponseRandomizer(symbols, -math.log(factor * rate), ASKED), symbols, 1)
             assert alarms(sample_checks(answers, symbols, rate))
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
 def test_answers_that_are_never_the_first_symbol_raise_their_alarm(symbols: int, rate: float) -> None:
-    answers = by_gaps(ResponseRandomizer(symbols, -math.log(rate)), symbols, 1)
+    answers = answered(ResponseRandomizer(symbols, -math.log(rate)), symbols, 1)
     first = (answers == 0) & (truth(symbols) != 0)
     answers[first] = np.where(truth(symbols)[first] == 1, -1, 1)
     assert "answers for 0" in alarms(checks(answers, symbols, rate))
@@ -203,5 +188,5 @@ def test_samples_that_lean_raise_their_alarm(
     right = kernels.choose
     monkeypatch.setattr(kernels, "choose", lambda *call: (right(*call), fault(*call)))
     assert check in alarms(
-        sample_checks(by_gaps(ResponseRandomizer(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17)
+        sample_checks(answered(ResponseRandomizer(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17)
     )

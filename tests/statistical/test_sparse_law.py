@@ -1,23 +1,24 @@
 """A sparse matrix under noise has the law of noise on every cell.
 
-Each check passes on the gap construction and on the dense one that it stands for, and fails on a planted
-fault. It gives a p-value and alarms below 1e-10; there are under 200 of them, so right noise raises an alarm
-for fewer than one choice in 1e7 of the seeds. The seeds are fixed: one that passes once always does.
+Each check passes on the cells that are listed, and fails on a planted fault. It gives a p-value and alarms
+below 1e-10; there are under 200 of them, so right noise raises an alarm for fewer than one choice in 1e7 of
+the seeds. The seeds are fixed: one that passes once always does.
 """
 
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints, Ints32
-from hushrec.privacy.noise import sampler, threshold
+from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
+from hushrec.privacy.noisy import Cells
 
 ALARM = 1e-10
 SCALE, THRESHOLD, LIMIT = 4.0, 9, 14
@@ -46,40 +47,18 @@ class World:
 WORLD, SMALL = World(20_000, 50, 5), World(20, 30, 4)
 
 
-def by_gaps(world: World, seed: int, scale: float = SCALE, **changed: Callable[[Ints], Ints]) -> Rows:
-    keys = Seeded(seed)
-    starts, columns, values = world.cells
-    steps = values.copy()
-    sampler.add(LAPLACE, steps, scale, keys.key())
-    right = functools.partial(sampler.count_draws, keys.key())
+def noisy(
+    world: World, seed: int, fault: Callable[[Ints, Ints], Ints] | None = None, scale: float = SCALE
+) -> Rows:
+    """What ``Cells`` lists under Laplace noise; a fault makes other noise of it, which may read the block."""
+    keys, shape = Seeded(seed), (world.rows, world.columns)
 
-    def draw(distribution: sampler.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
-        fault = changed.get(("gaps", "excesses")[sequence[0]])
-        drawn = right(distribution, sequence, start, size)
-        return fault(drawn) if fault else drawn
+    def add(block: Ints) -> None:
+        noise = np.zeros_like(block)
+        sampler.add(LAPLACE, noise, scale, keys.key())
+        block += fault(noise, block) if fault else noise
 
-    shape = world.rows, world.columns
-    return threshold.reaching(
-        shape, starts, columns, steps, threshold=THRESHOLD, limit=LIMIT, scale=SCALE, draw=draw
-    )
-
-
-def densely(world: World, seed: int) -> Rows:
-    """Noise on every cell, a block of rows at a time: slow, and what the gaps must agree with."""
-    keys = Seeded(seed)
-    starts, columns, values = world.cells
-    found = []
-    for first in range(0, world.rows, 1000):
-        last = min(first + 1000, world.rows)
-        block = np.zeros((last - first, world.columns), np.int64)
-        there = slice(starts[first], starts[last])
-        block[np.repeat(np.arange(last - first), world.each), columns[there]] = values[there]
-        sampler.add(LAPLACE, block, SCALE, keys.key())
-        rows, kept = np.nonzero(np.abs(block) >= THRESHOLD)
-        found.append((np.bincount(rows, minlength=last - first), kept, block[rows, kept]))
-    counts, kept, cells = (np.concatenate(part) for part in zip(*found, strict=True))
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    return ends, kept.astype(np.int32), np.clip(cells, -LIMIT, LIMIT).astype(np.int32)
+    return Cells(shape, *world.cells, THRESHOLD, LIMIT).noisy(add)
 
 
 def outcomes(value: int) -> np.ndarray:
@@ -166,83 +145,65 @@ def test_the_chances_are_those_of_the_noise() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_gaps_give_the_law_of_noise_on_every_cell(seed: int) -> None:
-    assert not alarms(checks(WORLD, by_gaps(WORLD, seed)))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_so_does_noise_on_every_cell(seed: int) -> None:
-    assert not alarms(checks(WORLD, densely(WORLD, seed)))
+def test_listed_cells_have_the_law_of_noise_on_every_cell(seed: int) -> None:
+    assert not alarms(checks(WORLD, noisy(WORLD, seed)))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10, 18))
 def test_more_seeds_have_the_law_too(seed: int) -> None:
-    assert not alarms(checks(WORLD, by_gaps(WORLD, seed)))
+    assert not alarms(checks(WORLD, noisy(WORLD, seed)))
 
 
-def favoured(excesses: Ints) -> Ints:
+def favoured(noise: Ints, _: Ints) -> Ints:
     """One sign in twenty made positive."""
-    return np.where(np.arange(excesses.size) % 20 == 0, np.maximum(excesses, ~excesses), excesses)
+    return np.where(np.arange(noise.size).reshape(noise.shape) % 20 == 0, np.abs(noise), noise)
 
 
-def cut(excesses: Ints) -> Ints:
+def cut(noise: Ints, _: Ints) -> Ints:
     """The largest sizes lost."""
-    return np.clip(excesses, ~(LIMIT - THRESHOLD - 1), LIMIT - THRESHOLD - 1)
+    return np.clip(noise, -LIMIT + 1, LIMIT - 1)
 
 
-def twice(gaps: Ints) -> Ints:
-    """Every gap used for two."""
-    return np.repeat(gaps[::2], 2)
+def shared(noise: Ints, _: Ints) -> Ints:
+    """Every third cell has its neighbour's noise."""
+    noise[:, 1::3] = noise[:, :-1:3][:, : noise[:, 1::3].shape[1]]
+    return noise
 
 
-def even(gaps: Ints) -> Ints:
-    """Neighbours never both listed: gaps of 0 become 1, at the cost of others."""
-    sizes = np.maximum(gaps, ~gaps)
-    return np.where(sizes == 0, 1, np.where(sizes == 8, 7, sizes))
+def of_empty_cells_alone(noise: Ints, block: Ints) -> Ints:
+    """Cells that are there get a tenth less of it."""
+    return np.where(block != 0, np.rint(0.9 * noise).astype(np.int64), noise)
 
 
-@pytest.mark.parametrize(
-    ("check", "fault"),
-    [
-        ("sign", {"excesses": favoured}),
-        ("values", {"excesses": cut}),
-        ("rows", {"gaps": twice}),
-        ("neighbours", {"gaps": even}),
-    ],
-)
-def test_planted_draws_raise_their_alarm(check: str, fault: dict[str, Callable[[Ints], Ints]]) -> None:
-    assert check in alarms(checks(WORLD, by_gaps(WORLD, 0, **fault)))
+FAULTS = [
+    ("sign", favoured),
+    ("values", cut),
+    ("neighbours", shared),
+    ("cells of 8", of_empty_cells_alone),
+]
+
+
+@pytest.mark.parametrize(("check", "fault"), FAULTS)
+def test_planted_noise_raises_its_alarm(check: str, fault: Callable[[Ints, Ints], Ints]) -> None:
+    assert check in alarms(checks(WORLD, noisy(WORLD, 0, fault)))
 
 
 @pytest.mark.parametrize("factor", [0.97, 1.03])
-def test_a_chance_off_by_three_percent_raises_its_alarm(
-    factor: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = threshold.gaps
-    monkeypatch.setattr(
-        threshold,
-        "gaps",
-        lambda *distribution: replace(right(*distribution), scale=right(*distribution).scale * factor),
-    )
-    assert "number" in alarms(checks(WORLD, by_gaps(WORLD, 0)))
+def test_a_scale_off_by_three_percent_raises_its_alarm(factor: float) -> None:
+    assert "number" in alarms(checks(WORLD, noisy(WORLD, 0, scale=factor * SCALE)))
 
 
 def test_columns_that_lean_to_the_left_raise_their_alarm() -> None:
-    starts, columns, cells = by_gaps(WORLD, 0)
+    starts, columns, cells = noisy(WORLD, 0)
     leaning = columns.copy()
     leaning[::25] //= 2
     assert "columns" in alarms(checks(WORLD, (starts, leaning, cells)))
 
 
-def test_cells_under_narrower_noise_raise_their_alarm() -> None:
-    found = alarms(checks(WORLD, by_gaps(WORLD, 0, scale=0.9 * SCALE)))
-    assert {f"cells of {value}" for value in VALUES} & found
-
-
-def totals(maker: Callable[[World, int], Rows], seeds: range) -> Ints:
+def totals(seeds: range) -> Ints:
     """How many empty cells of the small matrix are listed, for each seed."""
-    return np.array([(split(SMALL, maker(SMALL, seed))[1] != 0).sum() for seed in seeds])
+    return np.array([(split(SMALL, noisy(SMALL, seed))[1] != 0).sum() for seed in seeds])
 
 
 def number_of_survivors(found: Ints) -> dict[str, float]:
@@ -265,9 +226,8 @@ def number_of_survivors(found: Ints) -> dict[str, float]:
 
 @pytest.mark.full
 def test_over_many_seeds_the_number_of_listed_cells_is_binomial() -> None:
-    found = totals(by_gaps, range(400))
+    found = totals(range(400))
     assert not alarms(number_of_survivors(found))
-    assert not alarms(number_of_survivors(totals(densely, range(400))))
     assert "mean" in alarms(number_of_survivors(found + 4))
     assert "variance" in alarms(number_of_survivors(np.repeat(found[::2], 2) * 2 - int(found.mean())))
     assert "Kolmogorov-Smirnov" in alarms(number_of_survivors(found + 6))

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from hushrec.arrays import Ints
-from hushrec.privacy.local.rows import Rows
+from hushrec.models.du_leighton_patel.rows import Rows
 
 
 def rows_of(truth: Ints) -> Rows:

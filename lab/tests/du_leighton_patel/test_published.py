@@ -11,7 +11,7 @@ import hushrec as hr
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
-from hushrec.privacy.local.rows import Rows
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.testing import Seeded
 from lab.attacks.linkage import seeded, simulate_attack
 from lab.du_leighton_patel.published import SharedRandomizer
@@ -115,7 +115,7 @@ def test_ratings_keep_their_stars_and_land_in_their_own_rows():
     seen = set()
     for number in range(40):
         key = iter(bytes([number, place]) * 16 for place in range(2)).__next__
-        indptr, items, marks = law.draw(every, lambda key=key: key(), None)
+        indptr, items, marks = law.draw(every, key())
         assert indptr[0] == indptr[1] == 0
         assert indptr[2] == indptr[3]
         whole = marks[: indptr[2]]
@@ -133,7 +133,7 @@ def test_what_was_kept_is_listed_before_a_representative():
     law = SharedRandomizer(0.5, 1.0, np.array([0, 1, 2, 3]), np.array([1, 2, 0], np.int32))
     many = np.arange(0, 2001, 2)
     columns, marks = np.tile([0, 1], 1000).astype(np.int32), np.tile([7, 9], 1000).astype(np.uint8)
-    starts, items, listed = law.draw(Rows("slots", 3, many, columns, marks), lambda: bytes(32), None)
+    starts, items, listed = law.draw(Rows("slots", 3, many, columns, marks), bytes(32))
     found = {tuple(zip(items[i:j].tolist(), listed[i:j].tolist(), strict=True)) for i, j in pairwise(starts)}
     assert found == {((0, 7), (1, 9)), ((0, 7), (2, 9)), ((1, 9),), ((1, 7), (2, 9))}
 

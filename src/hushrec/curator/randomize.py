@@ -16,15 +16,13 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import DataError
-from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.method import Law, Method, randomize_rows
 from hushrec.models.du_leighton_patel.released_data import ReleasedData, anonymous_ids, public_domain
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 
 def randomize(
@@ -119,12 +117,12 @@ def report_rows(
     method: Method,
     plan: Plan,
     grant: Grant,
-    randomizer: ResponseRandomizer | SubstitutionRandomizer | None = None,
+    law: Law | None = None,
 ) -> Reported:
     """Randomize every row through a grant, renumber the rows, and write the statement.
 
     Args:
-        randomizer: the law of the rows, if it was made before.
+        law: that of the rows, if it was made before.
 
     Privacy: charged (the one measurement of the plan).
     """
@@ -132,8 +130,7 @@ def report_rows(
     # A random order, drawn through the grant: the place of a row would say whose it is.
     order = grant.order(kept.domain.n_users or kept.n_users)
     private = rows_in(order, plan.noisy[0].name, kept)
-    shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
-    answers = shuffled.indptr, shuffled.columns, shuffled.marks
+    answers = randomize_rows(grant, private, law or method.randomizer(plan, kept))
     randomized, rows = number_rows(answers, order, ratings.domain)
     data = ReleasedData(
         method=type(method).__name__,

@@ -189,6 +189,5 @@ def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
 
 
 def _name_of(charge: Charge) -> str:
-    cost = f", ε = {above(charge.budget.epsilon)}" if charge.budget else ""
     day = f", {charge.date}" if charge.date else ""
-    return f"release {charge.release_index} ({charge.model}{cost}{day})"
+    return f"release {charge.release_index} ({charge.model}, ε = {above(charge.budget.epsilon)}{day})"

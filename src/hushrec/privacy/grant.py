@@ -1,8 +1,7 @@
 """The only path from private sums to public values: a grant adds exactly the booked noise.
 
 Each value is drawn once; where sums are kept, it is recorded in the ledger before it is returned, and kept
-(``sums_on_disk``). A model
-gets the grant itself; the non-private baseline gets one without noise.
+(``sums_on_disk``). A model gets the grant itself; the non-private baseline gets one without noise.
 """
 
 import functools
@@ -23,18 +22,14 @@ from hushrec.errors import GrantError
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import RandomizedRows, Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
-from hushrec.privacy.noise.geometric import beyond
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays, ChargeSums
 from hushrec.progress import advance
@@ -68,7 +63,7 @@ class WithoutNoise:
     earlier: ClassVar[None] = None
 
     def hand_over(self, carried: Callable[[], Carried]) -> None:
-        """A baseline has no year. Privacy: public."""
+        """A baseline has no year."""
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
         """The exact values. Privacy: private."""
@@ -81,24 +76,26 @@ class WithoutNoise:
         rows = cells.indptr.copy(), cells.columns.copy(), clamped
         return NoisyMatrix(measurement.name, cells.shape, *rows, 0.0, measurement.step, None)
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
         """The draw, from a fixed, public key. Privacy: private."""
         advance(MEASURING)
         return draw(bytes(32))
 
     def fixed(self, name: str, arrays: Arrays) -> Arrays:
-        """A baseline does not go on, so it keeps nothing. Privacy: public."""
+        """A baseline does not go on, so it keeps nothing."""
         return arrays
 
     def take(self, branch: str, reason: Fact) -> str:
-        """Nothing is booked, so nothing is dropped. Privacy: public."""
+        """Nothing is booked, so nothing is dropped."""
         return branch
 
     def decide(self, reason: Fact) -> None:
-        """A baseline states no decisions. Privacy: public."""
+        """A baseline states no decisions."""
 
     def noise(self, measurement: Measurement) -> float:
-        """None: 0. Privacy: public."""
+        """None: 0."""
         return 0.0
 
     @property
@@ -167,8 +164,6 @@ class Grant(Confined):
 
         Args:
             carried: makes it from what was released, in this fit and before.
-
-        Privacy: public.
         """
         if self.yearly:
             self.later = carried()
@@ -225,8 +220,8 @@ class Grant(Confined):
     def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
 
-        The result has the distribution of adding noise to every cell, n + round(X), and dropping those below
-        the threshold in size. The dense matrix is never built: time and memory grow with the listed cells.
+        A cell is n + round(X), and those below the threshold in size are dropped. Noise is drawn for some
+        rows at a time, so that memory grows with the listed cells.
 
         Args:
             measurement: a Laplace measurement with an entry for every cell, as the plan lists it.
@@ -234,7 +229,6 @@ class Grant(Confined):
 
         Raises:
             GrantError: As ``measure``.
-            SamplerError: The threshold is out of reach of the noise.
 
         Privacy: charged (``measurement``).
         """
@@ -243,61 +237,19 @@ class Grant(Confined):
             raise GrantError(
                 f"{booked.name}: size is {cells.size}, booked was {booked.size}; plan and cells must agree"
             )
-        far = beyond(_width(booked), cells.threshold)  # refuses before anything is used
-        from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
         def draw() -> Arrays:
-            listed = most_of(cells.size, math.exp(-far))
+            # An empty cell reaches the threshold T with chance e^−(T − ½)/b.
+            listed = most_of(cells.size, math.exp((0.5 - cells.threshold) / _width(booked)))
             # 4 bytes for a column, 4 for its value.
             self._hold(_ENTRY * (cells.columns.size + listed + cells.indptr.size))
-            steps = cells.values.astype(np.int64)  # a copy
-            _add_noise(steps, booked, self._entropy.key())
-            indptr, columns, values = reaching(
-                cells.shape,
-                cells.indptr,
-                cells.columns,
-                steps,
-                threshold=cells.threshold,
-                limit=cells.limit,
-                scale=_width(booked),
-                draw=functools.partial(sampler().count_draws, self._entropy.key()),
-            )
-            return {"indptr": indptr, "columns": columns, "values": values}
+            found = cells.noisy(lambda block: _add_noise(block, booked, self._entropy.key()))
+            return dict(zip(("indptr", "columns", "values"), found, strict=True))
 
         listed = self._once(booked, draw)
         rows = listed["indptr"], listed["columns"], listed["values"]
         noisy = NoisyMatrix(booked.name, cells.shape, *rows, booked.deviation, booked.step, booked)
         return self._observer.released(booked, cells, noisy, cells.threshold, cells.limit)
-
-    def randomize(
-        self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer
-    ) -> RandomizedRows:
-        """Randomize every row independently with the booked randomizer, once.
-
-        Args:
-            rows: named like a local randomizer in the charged plan, in random order (``order``).
-            randomizer: the randomizer; its loss is at most the booked one.
-
-        Raises:
-            GrantError: Nothing is booked under that name, it was already made, the randomizer loses more than
-                was booked, a row has more cells, or the rows have another width.
-
-        Privacy: charged (the measurement booked under ``rows.name``).
-        """
-        booked = self._unused(rows.name)
-        randomizer.require_booked(rows, booked)
-
-        def draw() -> Arrays:
-            cells = rows.columns.size
-            if isinstance(booked, Responses):  # an empty cell is reported with the chance of an untrue answer
-                cells += most_of(booked.size * (rows.indptr.size - 1), booked.noise)
-            self._hold(_ENTRY * (rows.indptr.size + cells))
-            reported = randomizer.draw(rows, self._entropy.key, sampler().count_draws)
-            return dict(zip(("indptr", "columns", "marks"), reported, strict=True))
-
-        reported = self._once(booked, draw)
-        parts = reported["indptr"], reported["columns"], reported["marks"]
-        return RandomizedRows(rows.name, rows.width, *parts, booked)
 
     def order(self, n_people: int) -> Ints:
         """A random permutation of 0 … n_people − 1, so that the position of a published row reveals nothing.
@@ -306,23 +258,27 @@ class Grant(Confined):
         """
         return np.asarray(sampler().permutation(n_people, self._entropy.key()))
 
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
-        """Return one draw from a posterior, once: the draw itself is the value.
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
+        """Return one draw that needs no noise, once: from a posterior, or of rows that are randomized.
 
         Args:
-            measurement: as the plan lists it.
+            measurement: as the plan lists it. The code that draws must ensure its law; later code cannot
+                check it.
             draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
+            entries: the most entries of its arrays; by default the measurement's size.
 
         Raises:
             GrantError: The plan does not list it so, or it was already made.
 
-        Privacy: charged (``measurement``), as far as the chain has converged.
+        Privacy: charged (``measurement``); from a posterior as far as the chain has converged.
         """
-        booked = self._booked(measurement, "loss")
+        booked = self._booked(measurement, "loss", "cells", "slots")
         key = self._observer.released(booked, None, self._entropy.key())
 
         def drawn() -> Arrays:
-            self._hold(_ENTRY * booked.size)
+            self._hold(_ENTRY * (booked.size if entries is None else entries))
             try:
                 return draw(key)
             except MemoryError:
@@ -343,8 +299,6 @@ class Grant(Confined):
 
         Returns:
             The arrays; or those that a stopped fit kept, on whatever machine it ran.
-
-        Privacy: public.
         """
         return self._sums.fixed(name, arrays) if self._sums else arrays
 
@@ -360,8 +314,6 @@ class Grant(Confined):
 
         Raises:
             GrantError: There is no such branch, or one was taken before in this run.
-
-        Privacy: public.
         """
         self._require_own_process()
         with self._taking:
@@ -380,11 +332,11 @@ class Grant(Confined):
         return self.taken
 
     def decide(self, reason: Fact) -> None:
-        """Note a decision that follows from what was released, for the statement. Privacy: public."""
+        """Note a decision that follows from what was released, for the statement."""
         self.reasons.append(reason)
 
     def noise(self, measurement: Measurement) -> float:
-        """Noise parameter that is booked for a measurement. Privacy: public."""
+        """Noise parameter that is booked for a measurement."""
         return next(one.noise for one in self.plan.measurements if one.name == measurement.name)
 
     @property

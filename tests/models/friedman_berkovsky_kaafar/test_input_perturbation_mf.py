@@ -33,14 +33,6 @@ def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, adjacenc
     assert listed_rmse(config, budget(20.0, adjacency=adjacency)) < 0.99
 
 
-def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):
-    config = hr.InputPerturbationMF(rank=2, epochs=6)
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, delta=0.0))
-    with pytest.raises(hr.errors.HushrecError, match="threshold"):
-        hr.fit(listed[0], config, budget(900.0, delta=0.0), ledger=ledger)
-    assert ledger.state().charges == ()
-
-
 def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
     """Through the grant: nothing between −α and α where a rating may be new, and nothing beyond 4 B there."""
     train, _ = listed

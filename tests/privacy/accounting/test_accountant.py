@@ -22,7 +22,6 @@ from hushrec.privacy.accounting.accountant import (
     gaussian_epsilon,
     gaussian_mu,
     largest_cost,
-    price,
     spent_of,
 )
 from hushrec.privacy.accounting.budget import Budget
@@ -163,22 +162,23 @@ class TestMcSherryMironovTheorem3:
 
     def test_its_true_price_exceeds_the_claim(self) -> None:
         published = Measurement("sums", self.mu(10.0, 1e-5), "l2", 1.0, 1, noise=1.0)
-        assert price(published).epsilon_at(1e-5) > 10.0
+        assert published.spent().epsilon_at(1e-5) > 10.0
 
 
 def test_prices_are_rounded_up() -> None:
-    assert price(Measurement("sums", 1.0, "l2", 1.0, 9, noise=3.0)) == Spent(111_111_111_112, None)
-    assert price(Measurement("sums", 1.0, "l1", 1.0, 9, noise=3.0)).epsilon == 333_333_333_334
+    assert Measurement("sums", 1.0, "l2", 1.0, 9, noise=3.0).spent() == Spent(111_111_111_112, None)
+    assert Measurement("sums", 1.0, "l1", 1.0, 9, noise=3.0).spent().epsilon == 333_333_333_334
     for kind in NORMS:
         assert (
-            price(Measurement("sums", 1e-9, kind, 1.0, 1, noise=1.0)).mu_squared == 1
+            Measurement("sums", 1e-9, kind, 1.0, 1, noise=1.0).spent().mu_squared == 1
         )  # the smallest loss is still a loss
 
 
 def test_less_noise_costs_more() -> None:
     for kind in NORMS:
         costs = [
-            price(Measurement("sums", 1.0, kind, 1.0, 1, noise=noise)) for noise in np.geomspace(0.1, 1e3, 60)
+            Measurement("sums", 1.0, kind, 1.0, 1, noise=noise).spent()
+            for noise in np.geomspace(0.1, 1e3, 60)
         ]
         for dear, cheap in pairwise(costs):
             assert dear.mu_squared > cheap.mu_squared
@@ -201,7 +201,7 @@ def test_composition_adds(measurements: list[Measurement], times: int, random) -
     shuffled = random.sample(measurements, len(measurements))
     assert spent_of(shuffled) == together
     assert spent_of(measurements * times) == together * times == sum([together] * times, Spent())
-    assert (together + price(Measurement("more", 1.0, "l2", 1.0, 1, noise=1.0))).epsilon_units(
+    assert (together + Measurement("more", 1.0, "l2", 1.0, 1, noise=1.0).spent()).epsilon_units(
         1e-6
     ) > together.epsilon_units(1e-6)
 

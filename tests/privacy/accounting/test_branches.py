@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_epsilon, price, spent_of
+from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_epsilon, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import calibrated, divided, names_of, paths
 from hushrec.privacy.accounting.measurement import Measurement
@@ -50,11 +50,11 @@ def test_a_path_has_what_is_always_made_and_one_branch_in_order() -> None:
 
 
 def test_the_dearest_branch_is_paid_and_no_other() -> None:
-    assert spent_of(ALL) == price(FIRST) + price(COUNTS)
+    assert spent_of(ALL) == FIRST.spent() + COUNTS.spent()
     cheaper = dataclasses.replace(COUNTS, noise=2.1)
-    assert spent_of([FIRST, PAIRS, POPULAR, cheaper]) == price(FIRST) + price(PAIRS) + price(POPULAR)
-    assert dearest([("", price(FIRST)), ("a", Spent(0, None))])[0] == "a"
-    assert dearest([("", price(FIRST))]) == ("", price(FIRST))
+    assert spent_of([FIRST, PAIRS, POPULAR, cheaper]) == FIRST.spent() + PAIRS.spent() + POPULAR.spent()
+    assert dearest([("", FIRST.spent()), ("a", Spent(0, None))])[0] == "a"
+    assert dearest([("", FIRST.spent())]) == ("", FIRST.spent())
 
 
 @given(
@@ -118,7 +118,7 @@ def test_without_branches_noise_is_what_it_was() -> None:
     found = calibrated(listed, {"a": 0.25, "b": 0.75}, BUDGET)
     assert all("branch" not in one.facts() for one in found)
     costs = divided(BUDGET, {"a": 0.25, "b": 0.75})
-    assert [price(one).mu_squared for one in found] == pytest.approx([*costs.values()], abs=1)
+    assert [one.spent().mu_squared for one in found] == pytest.approx([*costs.values()], abs=1)
 
 
 def test_a_plan_costs_its_dearest_branch_and_says_that_one_is_made() -> None:
@@ -154,4 +154,4 @@ def test_a_plan_and_its_key_depend_on_the_branches() -> None:
 def test_laplace_noise_beside_branches_is_added_to_the_dearest() -> None:
     """A hand-made plan may measure other noise always."""
     always = Measurement("x", 1.0, "l1", 2**-10, 3, noise=2.0)
-    assert spent_of([always, *ALL]) == price(always) + spent_of(ALL)
+    assert spent_of([always, *ALL]) == always.spent() + spent_of(ALL)

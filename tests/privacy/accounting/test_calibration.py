@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.accountant import largest_cost, price, spent_of
+from hushrec.privacy.accounting.accountant import largest_cost, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import calibrated, divided, responses, with_noise
 from hushrec.privacy.accounting.measurement import LARGEST, Measurement, Norm
@@ -43,9 +43,9 @@ def test_responses_spend_the_budget_and_no_more(
     whole = largest_cost(budget(epsilon, delta))
     if answers.exponent == LARGEST:
         return
-    assert 0 <= whole - price(answers).units(delta) < 1000 + whole * 1e-8
+    assert 0 <= whole - answers.spent().units(delta) < 1000 + whole * 1e-8
     more = dataclasses.replace(answers, exponent=answers.exponent * (1 + 1e-7))
-    assert price(more).units(delta) > whole
+    assert more.spent().units(delta) > whole
     if delta == 0:
         assert float(answers.loss) * cells == pytest.approx(epsilon, rel=1e-9)
 
@@ -86,7 +86,7 @@ def test_a_measurement_costs_no_more_than_its_part() -> None:
             ("loss", 1e-6, 1e-11),
         ):
             found = with_noise(Measurement("a", bound, norm, 2**-8, 1), cost, delta)
-            assert 0 <= cost - price(found).units(delta) <= 1 + cost * slack
+            assert 0 <= cost - found.spent().units(delta) <= 1 + cost * slack
 
 
 @KINDS
@@ -106,7 +106,7 @@ def test_a_sample_and_sums_share_what_the_budget_counts(norm: Norm, delta: float
     assert [one.listed for one in found] == [items, SAMPLE, round_]
     whole = largest_cost(budget(4.0, delta))
     for one in found:
-        assert price(one).units(delta) / whole == pytest.approx(split[one.name], rel=1e-9)
+        assert one.spent().units(delta) / whole == pytest.approx(split[one.name], rel=1e-9)
     assert 0 <= whole - spent_of(found).units(delta) <= whole * 1e-10
 
 

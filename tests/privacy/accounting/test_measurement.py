@@ -10,14 +10,15 @@ import pytest
 
 from hushrec.documents.measured import SYMBOLS
 from hushrec.errors import BudgetError, GrantError
-from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.models.du_leighton_patel.method import randomize_rows
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
+from hushrec.models.du_leighton_patel.rows import Rows
+from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses, Substitutions
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import weight
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noisy import Cells
 
@@ -58,7 +59,7 @@ def test_it_is_a_frozen_description_and_its_list_has_no_noise(measurement: Measu
 
 def test_what_all_neighbours_have_in_common_is_exact_and_costs_nothing() -> None:
     public = dataclasses.replace(SUMS, sensitivity=0.0, noise=0.0)
-    assert (public.is_exact, public.mechanism, price(public)) == (True, "exact", Spent())
+    assert (public.is_exact, public.mechanism, public.spent()) == (True, "exact", Spent())
     assert not dataclasses.replace(SUMS, sensitivity=1e-300).is_exact
     with pytest.raises(BudgetError, match="needs no noise"):
         dataclasses.replace(SUMS, sensitivity=0.0)
@@ -67,7 +68,7 @@ def test_what_all_neighbours_have_in_common_is_exact_and_costs_nothing() -> None
 @pytest.mark.parametrize("norm", ["l1", "l2", "loss"])
 def test_a_measurement_without_noise_has_no_price(norm: str) -> None:
     with pytest.raises(BudgetError, match="without noise nothing is private"):
-        price(dataclasses.replace(SUMS, norm=norm).listed)
+        dataclasses.replace(SUMS, norm=norm).listed.spent()
 
 
 @SUM
@@ -127,11 +128,11 @@ def test_it_is_made_by_its_own_method_alone(measurement: Measurement) -> None:
     calls: dict[str, Callable[[], object]] = {
         "measure": lambda: charged.measure(measurement.listed, np.zeros(4, np.int64)),
         "measure_cells": lambda: charged.measure_cells(measurement.listed, Cells((2, 2), *none, 1, 9)),
-        "randomize": lambda: charged.randomize(rows, ResponseRandomizer(3, 1.0)),
-        "sample_posterior": lambda: charged.sample_posterior(measurement.listed, lambda _: {}),
+        "randomize": lambda: randomize_rows(charged, rows, ResponseRandomizer(3, 1.0)),
+        "sample": lambda: charged.sample(measurement.listed, lambda _: {}),
     }
-    own = {"l2": {"measure"}, "l1": {"measure", "measure_cells"}, "loss": {"sample_posterior"}}
-    for method in calls.keys() - own.get(measurement.norm, {"randomize"}):
+    own = {"l2": {"measure"}, "l1": {"measure", "measure_cells"}, "loss": {"sample"}}
+    for method in calls.keys() - own.get(measurement.norm, {"sample", "randomize"}):
         with pytest.raises(GrantError, match=f"booked was {measurement.mechanism}"):
             calls[method]()
 

@@ -18,7 +18,6 @@ from hushrec.privacy.accounting.accountant import (
     gaussian_cost,
     laplace_cost,
     laplace_epsilon,
-    price,
     pure_cost,
     pure_epsilon,
     quantile,
@@ -187,7 +186,7 @@ def test_nor_on_any_mechanism_of_a_pure_epsilon(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0, 12.0])
 def test_nor_on_a_randomized_answer(symbols: int, epsilon: float) -> None:
     exponent = _exponent(epsilon, symbols)
-    spent = price(Responses.of("r", symbols, exponent, 1, 1))
+    spent = Responses.of("r", symbols, exponent, 1, 1).spent()
     curve = broken_line(response_corners(symbols, exponent))
     assert hides(curve, spent)
     assert not hides(curve, spent, 0.97)

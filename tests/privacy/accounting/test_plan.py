@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hushrec.documents.sentences import Groups
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.accountant import largest_cost, price
+from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import calibrated, divided, with_noise
 from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
@@ -38,11 +38,11 @@ def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float)
     normal = with_noise(
         Measurement("a", sensitivity, "l2", min(step, sensitivity / math.sqrt(cost)), 3), cost, 1.0
     )
-    assert price(normal).mu_squared <= cost
+    assert normal.spent().mu_squared <= cost
     less = dataclasses.replace(normal, noise=normal.noise * (1 - 1e-14))
-    assert price(less).mu_squared >= cost
+    assert less.spent().mu_squared >= cost
     scaled = with_noise(Measurement("a", sensitivity, "l1", sensitivity / cost, 3), cost, 0.0)
-    assert price(scaled).units(0.0) <= cost
+    assert scaled.spent().units(0.0) <= cost
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

@@ -10,7 +10,7 @@ import pytest
 
 from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import price, pure_cost
+from hushrec.privacy.accounting.accountant import pure_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
@@ -28,7 +28,7 @@ def plan(*measurements: Measurement) -> Plan:
 
 
 def test_it_costs_the_largest_change_by_the_temperature() -> None:
-    cost = price(SAMPLE)
+    cost = SAMPLE.spent()
     assert cost == pure_cost(Fraction(1, 2))
     assert (cost.epsilon, cost.epsilon_at(0.0)) == (fixed_point.PER_ONE // 2, 0.5)
 
@@ -83,9 +83,9 @@ def test_neighbours_posteriors_differ_by_no_more(bound: float) -> None:
         worst["add-remove"] = max(worst["add-remove"], np.abs(with_own - without).max())
         worst["replace"] = max(worst["replace"], np.abs(with_own - with_another).max())
     for adjacency, change in (("add-remove", bound), ("replace", 2 * bound)):
-        stated = price(Measurement("v", change, "loss", 1.0, 1, noise=temperature)).epsilon_at(0.0)
+        stated = Measurement("v", change, "loss", 1.0, 1, noise=temperature).spent().epsilon_at(0.0)
         assert 0.95 * stated < worst[adjacency] <= stated
-        fault = price(Measurement("v", change / 2, "loss", 1.0, 1, noise=temperature)).epsilon_at(0.0)
+        fault = Measurement("v", change / 2, "loss", 1.0, 1, noise=temperature).spent().epsilon_at(0.0)
         assert worst[adjacency] > fault  # half of it, a planted fault, would be found
 
 
@@ -103,11 +103,11 @@ def test_it_is_drawn_once_from_a_secret_key_and_is_itself_the_value(path: Path) 
         keys.append(key)
         return {"items": np.arange(12.0)}
 
-    drawn = grant.sample_posterior(SAMPLE.listed, draw)["items"]
+    drawn = grant.sample(SAMPLE.listed, draw)["items"]
     np.testing.assert_array_equal(drawn, np.arange(12.0))
     assert len(keys[0]) == 32
     with pytest.raises(GrantError, match="already made"):
-        grant.sample_posterior(SAMPLE.listed, draw)
+        grant.sample(SAMPLE.listed, draw)
     assert len(keys) == 1
 
 
@@ -120,7 +120,7 @@ def test_a_seeded_key_is_repeatable() -> None:
 
     for seed in (1, 1, 2):
         grant = Ledger.ephemeral(BUDGET).charge(plan(SAMPLE), entropy=Seeded(seed))
-        grant.sample_posterior(SAMPLE.listed, draw)
+        grant.sample(SAMPLE.listed, draw)
     assert keys[0] == keys[1] != keys[2]
 
 

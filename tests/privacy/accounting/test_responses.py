@@ -10,7 +10,7 @@ import pytest
 from hushrec.arrays import Floats
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.calibration import _exponent
 from hushrec.privacy.accounting.measurement import LARGEST, LEAST, Responses, cell_loss
 
@@ -123,26 +123,26 @@ def exact_delta(symbols: int, exponent: float, cells: int, epsilon: float) -> fl
 def test_composition_is_never_worse_than_its_price(symbols: int, epsilon: float, cells: int) -> None:
     answers = Responses.of("r", symbols, _exponent(epsilon, symbols), cells, cells)
     for delta in (1e-3, 1e-6, 1e-9):
-        said = fixed_point.shown(price(answers).epsilon_units(delta))
+        said = fixed_point.shown(answers.spent().epsilon_units(delta))
         assert exact_delta(symbols, answers.exponent, cells, said) <= delta
 
 
 @pytest.mark.parametrize("symbols", [2, 6])
 def test_six_tenths_of_the_price_are_found_too_little(symbols: int) -> None:
     answers = Responses.of("r", symbols, _exponent(0.1, symbols), 1000, 1000)
-    less = Spent(price(answers).mu_squared * 6 // 10).epsilon_at(1e-6)
+    less = Spent(answers.spent().mu_squared * 6 // 10).epsilon_at(1e-6)
     assert exact_delta(symbols, answers.exponent, 1000, less) > 1e-6
 
 
 def test_many_symbols_cost_less_than_a_pure_epsilon_may() -> None:
     """μ²/ε² at small ε: 1/(4 φ(0)²) for two symbols, and less for more."""
-    costs = [price(Responses.of("r", k, _exponent(1e-3, k), 1, 1)).mu_squared / 1e6 for k in (2, 3, 6, 11)]
+    costs = [Responses.of("r", k, _exponent(1e-3, k), 1, 1).spent().mu_squared / 1e6 for k in (2, 3, 6, 11)]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] == pytest.approx(math.pi / 2, rel=1e-3)
 
 
 def test_the_price_is_that_of_all_cells() -> None:
     one, many = (Responses.of("r", 6, _exponent(0.1, 6), cells, 1000) for cells in (1, 400))
-    spent = price(many)
+    spent = many.spent()
     assert spent.epsilon == spent.epsilon_units(0.0) == fixed_point.cost(400 * many.loss)
-    assert 0 <= 400 * price(one).mu_squared - spent.mu_squared < 400
+    assert 0 <= 400 * one.spent().mu_squared - spent.mu_squared < 400

@@ -14,7 +14,7 @@ from hushrec.documents.measured import Promised
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting import weights as weights_module
-from hushrec.privacy.accounting.accountant import Spent, gaussian_epsilon, largest_cost, price, spent_of
+from hushrec.privacy.accounting.accountant import Spent, gaussian_epsilon, largest_cost, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import calibrated
 from hushrec.privacy.accounting.measurement import Measurement
@@ -107,7 +107,7 @@ def test_a_division_by_mu_would_promise_too_little_of_laplace_noise() -> None:
     """At half of the weight of a plan of ε = 8, δ = 1e-6: ε = 4.13, where half of μ says 3.62."""
     budget = BUDGET.model_copy(update={"epsilon": 8.0})
     (whole,) = calibrated([Measurement("a", 1.0, "l1", 2**-8, 1)], {"a": 1.0}, budget)
-    half = price(whole.scaled(Fraction(1, 2))).epsilon_at(DELTA)
+    half = whole.scaled(Fraction(1, 2)).spent().epsilon_at(DELTA)
     by_division = gaussian_epsilon(math.sqrt(largest_cost(budget) / fixed_point.PER_ONE) / 2, DELTA)
     assert (half, by_division) == (pytest.approx(4.134, abs=0.001), pytest.approx(3.616, abs=0.001))
 
@@ -151,31 +151,6 @@ def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:
         assert (
             Fraction(one.scaled(Fraction(part, GRID)).sensitivity) >= Fraction(one.sensitivity) * part / GRID
         )
-
-
-@pytest.mark.parametrize("factor", [0.5, 0.99, 1.01, 2.0])
-def test_the_comparison_finds_a_wrong_weight(factor: float) -> None:
-    measurements, _ = PLANS["gaussian"]
-    part = round(weight(measurements, DELTA, 1.0) * GRID * factor)
-    over = brute(measurements, part) > fixed_point.allowance(1.0) + 1000
-    under = brute(measurements, part + 1) < fixed_point.allowance(1.0) - 1000
-    assert over or under
-
-
-def test_everybodys_weight_is_found_once_for_all_who_ask_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    measurements, asked = PLANS["rounds"][0], np.array([[0.5, 2.0, 0.0], [9.0, 0.5, 2.0]])
-    calls: list[float] = []
-    original = weights_module.weight
-
-    def counted(measurements: tuple[Measurement, ...], delta: float, asked: float) -> float:
-        calls.append(asked)
-        return original(measurements, delta, asked)
-
-    monkeypatch.setattr(weights_module, "weight", counted)
-    found = weights(measurements, DELTA, asked)
-    assert calls == [0.0, 0.5, 2.0, 9.0]
-    assert found.shape == asked.shape
-    assert found.tolist() == [[original(measurements, DELTA, e) for e in row] for row in asked.tolist()]
 
 
 def test_a_weight_is_found_once_for_all_blocks_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:

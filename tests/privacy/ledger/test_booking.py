@@ -106,8 +106,8 @@ def test_a_posterior_sample_is_drawn_once(ledger: Ledger, folder: SumsFolder) ->
     def draw(key: bytes) -> dict[str, np.ndarray]:
         return {"factors": np.frombuffer(key, np.uint8), "rounds": np.arange(3)}
 
-    found = ledger.charge(plan, sums=sums).sample_posterior(sample.listed, draw)
-    again = ledger.charge(plan, sums=stopped(sums)).sample_posterior(sample.listed, draw)
+    found = ledger.charge(plan, sums=sums).sample(sample.listed, draw)
+    again = ledger.charge(plan, sums=stopped(sums)).sample(sample.listed, draw)
     for name, array in found.items():
         np.testing.assert_array_equal(again[name], array)
 
@@ -127,9 +127,9 @@ def test_a_chain_that_failed_is_not_run_again(ledger: Ledger, folder: SumsFolder
     for error in (MemoryError(), FloatingPointError()):  # the first comes whatever the sample is
         grant = ledger.charge(plan, sums=sums)
         with pytest.raises(type(error)):
-            grant.sample_posterior(sample.listed, diverges(error))
+            grant.sample(sample.listed, diverges(error))
         with pytest.raises(GrantError, match="already made"):
-            grant.sample_posterior(sample.listed, diverges(error))
+            grant.sample(sample.listed, diverges(error))
         sums = stopped(sums)
     assert ledger.state().charges[0].measured == {"sample": "failed"}
     with pytest.raises(SumsError, match="hushrec ledger forfeit"):
@@ -253,7 +253,6 @@ def test_all_branches_are_booked_and_the_dearest_is_paid(place: str) -> None:
     assert [(one["measurement"], one.get("branch", "")) for one in booked] == [
         (one.name, one.branch) for one in BRANCHED
     ]
-    assert [bool(one["cost"]) for one in booked] == [True, True, True, False]
     assert state.spent == state.charges[0].cost == plan.spent.mu_squared
     assert plan.spent == spent_of(BRANCHED[:3])
     assert grant.ledger["spent_epsilon"] == pytest.approx(plan.epsilon, abs=1e-9)

@@ -46,7 +46,7 @@ def test_what_is_not_private_says_so_first(place: str) -> None:
 
 
 def charge(*caveats: Fact, of: Measurement = SUMS) -> Charge:
-    return Charge(1, 0, "key", "toy", "d" * 64, caveats, booked=(of.facts(),))
+    return Charge(1, 0, "key", "toy", "d" * 64, BUDGET, caveats, booked=(of.facts(),))
 
 
 def test_one_release_that_is_not_private_spoils_all_later_ones() -> None:

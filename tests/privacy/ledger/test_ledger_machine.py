@@ -40,6 +40,7 @@ from hushrec.privacy.ledger import booking
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import ledger as ledger_module
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores.store import Session
 from hushrec.privacy.sums_on_disk import ChargeSums, SumsFolder
 from support.ledgers import raise_total
 
@@ -297,8 +298,8 @@ def test_the_machine_runs_on_a_server(postgres) -> None:
     assert next(runs) >= 5
 
 
-def for_nothing(*facts: Any, free: bool = False) -> dict[str, object]:
-    return ledger_history.booking(*facts, free=True)
+def for_nothing(session: Session, append: Any = Session.append, **facts: Any) -> int:
+    return int(append(session, **(facts | ({"cost": 0} if facts["kind"] == "charged" else {}))))
 
 
 @property
@@ -309,7 +310,7 @@ def forgets_burnt(state: ledger_history.State) -> set[int]:
 @pytest.mark.parametrize(
     ("where", "name", "fault"),
     [
-        (booking, "booking", for_nothing),
+        (Session, "append", for_nothing),
         (
             ledger_module.Ledger,
             "_of",

@@ -1,7 +1,5 @@
 """Lost, or restored from a backup: a ledger that cannot be relied on grants nothing."""
 
-import sqlite3
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,32 +105,6 @@ def test_an_open_ledger_notices_that_it_was_put_back(path: Path, make_plan: Make
     path.write_bytes(backup)
     with pytest.raises(LedgerStale, match="earlier state"):
         ledger.charge(make_plan(0.1))
-
-
-def test_strange_files_beside_a_ledger_say_nothing_and_strange_claims_close_it(path: Path) -> None:
-    ledger = Ledger.create(path, TOTAL)
-    folder = path.parent
-    (folder / "plain.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
-    write_release(folder, "elsewhere", {"id": "f" * 32, "file": "other.db", "seq": 5, "head": "00"})
-    write_release(folder, "seeded", {"id": "f" * 32, "file": None, "seq": 5, "head": "00"})
-    assert Ledger.open(path).id == ledger.id
-    for head in ("00", None, 7, {}):
-        write_release(folder, "strange", {"id": ledger.id, "file": "ledger.db", "seq": 0, "head": head})
-        with pytest.raises(LedgerStale):
-            Ledger.open(path)
-    for seq in ("0", 1.5, 0.0, False, None, -1, [0], 10**30):
-        write_release(
-            folder, "strange", {"id": ledger.id, "file": "x", "seq": seq, "head": ledger_head(path)}
-        )
-        with pytest.raises(LedgerStale):
-            Ledger.open(path)
-
-
-def ledger_head(path: Path) -> str:
-    with sqlite3.connect(path) as database:
-        (head,) = database.execute("SELECT hash FROM log ORDER BY seq DESC LIMIT 1").fetchone()
-    database.close()
-    return str(head.hex())
 
 
 def test_messages_name_no_folder(path: Path) -> None:

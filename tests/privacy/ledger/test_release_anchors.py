@@ -43,7 +43,10 @@ def test_strange_claims_close_the_ledger_that_they_name(path: Path) -> None:
     for about in ({"id": [], "file": 7}, {"id": 1.0, "file": None}, {"id": {}, "file": {"ledger": "db"}}):
         write_facts(path.parent, "odd", {"seq": "x", "head": 0, "domain": [{}]} | about)
         assert Ledger.open(path).id == ledger.id
-    for head in ({"seq": 10**400, "head": {}}, {"seq": 0.0, "head": ledger.state().head.hash}):
+    right = ledger.state().head.hash
+    claims = [{"seq": 0, "head": head} for head in ("00", None, 7, {})]
+    claims += [{"seq": seq, "head": right} for seq in ("0", 1.5, 0.0, False, None, -1, [0], 10**400)]
+    for head in claims:
         write_facts(path.parent, "strange", {"id": ledger.id, "file": "x"} | head)
         with pytest.raises(LedgerStale, match="strange"):
             Ledger.open(path)

@@ -1,16 +1,14 @@
 """The fast path names an integer only where exact arithmetic names the same one, whatever bits come next."""
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hushrec.arrays import Bools, Floats, Ints, Words
-from hushrec.privacy.noise import exact, geometric, kernels, sampler
+from hushrec.privacy.noise import exact, kernels, sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
-from hushrec.privacy.noise.geometric import Count
 from hushrec.privacy.noise.kernels import WORDS, keystream
 
 # Scales, in integers, and log2 of the cell.
@@ -163,79 +161,3 @@ def test_added_draws_are_those_of_the_keystream(size: int, cell_bits: int) -> No
     drawn, expected = fast(GAUSSIAN, scale * 2**cell_bits, cell_bits, first.copy(), second.copy(), table)
     np.testing.assert_array_equal(doubtful, expected)
     np.testing.assert_array_equal(values, np.arange(size) * 10**15 + np.where(expected, 0, drawn))
-
-
-def count_fast(distribution: Count, words: Words) -> tuple[Ints, Bools]:
-    drawn, doubtful = np.empty(words.size, np.int64), np.empty(words.size, np.bool_)
-    table = sampler.quantiles(LAPLACE)
-    kernels.numbers(drawn, doubtful, words, table, distribution.scale, distribution.slack, distribution.cap)
-    return drawn, doubtful
-
-
-def count_slow(distribution: Count, word: int, continued: int) -> int:
-    uniform = exact.Uniform(itertools.chain([word], itertools.repeat(continued)))
-    negative, number = exact.count(distribution, uniform)
-    return ~number if negative else number
-
-
-def count_contradictions(distribution: Count) -> int:
-    """Words round the boundaries of a few numbers that the kernel decides otherwise than exact arithmetic."""
-    words = []
-    for z in (0.01, 0.3, 1.1, 2.9, 9.0):
-        k = min(max(1, int(z * distribution.scale)), distribution.cap)
-        words += near(distribution.reaches(k, 63)[0], 63)
-    signs = np.arange(len(words), dtype=np.uint64) % np.uint64(2) << np.uint64(63)
-    hard = np.array(words, np.uint64) | signs
-    drawn, doubtful = count_fast(distribution, hard)
-    return sum(
-        any(count_slow(distribution, int(hard[i]), bits) != drawn[i] for bits in (0, 2**64 - 1))
-        for i in np.flatnonzero(~doubtful)
-    )
-
-
-COUNTS = {
-    "often": geometric.gaps(20.0, 50, 2**31),
-    "always": geometric.gaps(2.0**50, 1, 2**31),
-    "rarely": geometric.gaps(1.0, 20, 2**31),
-    "never": geometric.gaps(0.1, 29, 2**31),
-    "narrow": geometric.excesses(0.1, 50),
-    "wide": geometric.excesses(1000.3, 2**31),
-    "clamped": geometric.excesses(20.0, 6),
-}
-
-
-@pytest.mark.parametrize("distribution", COUNTS.values(), ids=COUNTS)
-def test_hard_words_are_doubtful_numbers_or_right(distribution: Count) -> None:
-    assert count_contradictions(distribution) == 0
-
-
-def test_numbers_off_by_more_than_their_slack_are_caught() -> None:
-    distribution = COUNTS["rarely"]
-    assert count_contradictions(replace(distribution, scale=distribution.scale * (1 + 2.0**-30))) > 0
-
-
-@pytest.mark.parametrize("distribution", COUNTS.values(), ids=COUNTS)
-def test_random_words_are_right_numbers_and_rarely_doubtful(distribution: Count) -> None:
-    words = np.random.default_rng(3).integers(0, 2**64, 100_000, dtype=np.uint64)
-    drawn, doubtful = count_fast(distribution, words)
-    # At most about 2^-16 of the words are, where gaps are longest: 20 of 1e5 is a chance below 1e-12.
-    assert doubtful.sum() <= 20
-    for i in range(20):
-        assert doubtful[i] or count_slow(distribution, int(words[i]), 0) == drawn[i]
-    assert np.maximum(drawn, ~drawn).max() <= distribution.cap
-
-
-@pytest.mark.parametrize("size", [1, WORDS, WORDS + 1, 3 * WORDS + 5])
-def test_counted_draws_are_those_of_the_keystream(size: int) -> None:
-    key, distribution = np.arange(8, dtype=np.uint32), COUNTS["often"]
-    drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
-    table = sampler.quantiles(LAPLACE)
-    kernels.count(
-        drawn, doubtful, key, 2, (1, 7, 0), table, distribution.scale, distribution.slack, distribution.cap
-    )
-    words = np.empty((4, WORDS), np.uint64)
-    for i in range(4):
-        keystream(words[i], key, 64 * (2 + i), (1, 7, 0))
-    expected = count_fast(distribution, words.ravel()[:size].copy())
-    np.testing.assert_array_equal(drawn, expected[0])
-    np.testing.assert_array_equal(doubtful, expected[1])

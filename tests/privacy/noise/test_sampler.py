@@ -1,15 +1,13 @@
 """The sampler as callers see it: exact, repeatable, independent of threads, in place, self-testing."""
 
-import itertools
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from hushrec.errors import SamplerError
-from hushrec.privacy.noise import geometric, sampler
+from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.exact import Uniform
@@ -68,17 +66,10 @@ def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         sampler.exact, "draw", lambda distribution, scale, bits, *fractions: second(*fractions)
     )
-    monkeypatch.setattr(sampler.exact, "count", lambda distribution, fraction: (False, second(fraction)[0]))
     words = []
     for number in (0, 1, 511, 512, 2**32, 2**32 + 1, 2**33 + 512):
         words += sampler.exact_draw(GAUSSIAN, 3.0, KEY, number)  # type: ignore[misc]
-    # Counts have a key of their own.
-    counted = [
-        sampler.exact_count(KEY, sampler._COUNTED, (kind, run), number)
-        for kind, run, number in itertools.product((0, 1), (0, 1, 7), (0, 1, 512))
-    ]
     assert len(set(words)) == len(words) == 14
-    assert len(set(counted)) == len(counted) == 18
 
 
 def test_keys_and_laws_and_scales_give_other_draws() -> None:
@@ -147,49 +138,6 @@ def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> 
         sampler.rounded(distribution, 2000, 3.0, KEY)
         sampler.rounded(distribution, 2000, 2.0**40, KEY)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
-
-
-COUNTS = {"gaps": geometric.gaps(20.0, 50, 2**31), "excesses": geometric.excesses(20.0, 30)}
-counted = pytest.mark.parametrize("distribution", COUNTS.values(), ids=COUNTS)
-
-
-@counted
-def test_counts_are_the_exact_ones(distribution: geometric.Count) -> None:
-    draws = sampler.count_draws(KEY, distribution, (1, 5), 1024, 1200)
-    for i in [*range(15), 511, 512, 1199]:
-        assert draws[i] == sampler.exact_count(KEY, distribution, (1, 5), 1024 + i)
-
-
-@counted
-def test_counts_do_not_depend_on_how_many_are_drawn_at_once(distribution: geometric.Count) -> None:
-    draws = sampler.count_draws(KEY, distribution, (0, 5), 0, 3000)
-    np.testing.assert_array_equal(sampler.count_draws(KEY, distribution, (0, 5), 1024, 700), draws[1024:1724])
-    for other in ((1, 5), (0, 6)):
-        assert np.any(sampler.count_draws(KEY, distribution, other, 0, 3000) != draws)
-
-
-@counted
-def test_doubt_about_counts_changes_nothing(
-    distribution: geometric.Count, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draws = sampler.count_draws(KEY, distribution, (0, 5), 0, 2000)
-    refined = []
-    exact_count = sampler.exact_count
-    monkeypatch.setattr(sampler, "exact_count", lambda *args: refined.append(args[3]) or exact_count(*args))
-    wary = replace(distribution, slack=0.05 / distribution.scale)
-    np.testing.assert_array_equal(sampler.count_draws(KEY, wary, (0, 5), 0, 2000), draws)
-    assert 10 < len(refined) < 1000
-
-
-def test_the_self_test_catches_wrong_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact_count = sampler.exact_count
-    with monkeypatch.context() as patch:
-        patch.setattr(sampler, "exact_count", lambda *args: exact_count(*args) + 1)
-        with pytest.raises(SamplerError, match="counts are not the exact ones"):
-            sampler.self_test()
-    monkeypatch.setattr(sampler, "_COUNTED", replace(sampler._COUNTED, scale=31.1))
-    with pytest.raises(SamplerError, match="counts are not the known ones"):
-        sampler.self_test()
 
 
 def test_the_self_test_passes() -> None:

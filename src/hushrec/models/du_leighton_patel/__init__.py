@@ -9,9 +9,9 @@ replaces it, mostly by a near one. Anybody then trains any model on the rows, at
 
 | in the paper | here: a bare file name is in this folder, a path below ``src/hushrec/`` |
 |---|---|
-| §III.B: randomized response | ``RandomizedResponse``; ``privacy/local/response.py`` |
+| §III.B: randomized response | ``RandomizedResponse``; ``response.py`` |
 | §III.C, step 1: groups of near items | ``Groups`` (``groups.py``); from public features (``features.py``) |
-| §III.C, steps 2 and 3: selector, profiler | ``DistanceBased``; ``privacy/local/substitution.py`` |
+| §III.C, steps 2 and 3: selector, profiler | ``DistanceBased``; ``substitution.py`` |
 | §IV.B: K nearest people | ``UserKNN``; ``NearestPeople`` (``release/predictors/neighbours.py``) |
 | §V.C, future work: item-based, other metrics | ``ItemKNN`` (Sarwar et al. 2001, §3.2.1); ``distance=`` |
 
@@ -26,7 +26,7 @@ Corrected:
 - §III.B divides ε by all items. Rows of at most c ratings differ in at most 2c cells, and ε is divided by
   these (``RandomizedResponse``).
 - §III.C states no ε, and none exists for a person as a whole: their stars are released unchanged. The item
-  of each rating has an exact ε (``per_slot`` in ``privacy/local/substitution.py``).
+  of each rating has an exact ε (``per_slot`` in ``substitution.py``).
 - §III.C draws one representative of an item for all rows, which has no finite ε. Each rating draws its own.
 - §V.B: distance-based release does not stop the attack of Narayanan & Shmatikov (``lab/``, ``attack.py``).
 

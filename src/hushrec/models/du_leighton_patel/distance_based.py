@@ -20,11 +20,11 @@ from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import Distance, Groups
 from hushrec.models.du_leighton_patel.method import SLOTS, Method
+from hushrec.models.du_leighton_patel.substitution import SubstitutionRandomizer, drawn, worst_per_slot
 from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Substitutions
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.local.substitution import SubstitutionRandomizer, drawn, worst_per_slot
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.sums.footprint import LISTED, Footprint

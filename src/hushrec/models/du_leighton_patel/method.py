@@ -5,19 +5,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.documents.fact import Fact
 from hushrec.documents.measured import Local
 from hushrec.documents.sentences import Assumes
+from hushrec.errors import GrantError
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
+from hushrec.models.du_leighton_patel.rows import Rows
+from hushrec.models.du_leighton_patel.substitution import SubstitutionRandomizer
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import RowMeasurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.privacy.grant import Grant
 from hushrec.settings import Settings
 from hushrec.sums.footprint import Footprint
 
+Law = ResponseRandomizer | SubstitutionRandomizer
+"""What randomizes each row on its own."""
 CELLS, SLOTS = "cells", "slots"
 """Names of a data set's one measurement: all users' rows, or profiles."""
 
@@ -74,7 +80,7 @@ class Method(Settings):
         """Estimate memory and time of randomizing, from public facts alone."""
 
     @abstractmethod
-    def randomizer(self, plan: Plan, ratings: People) -> ResponseRandomizer | SubstitutionRandomizer:
+    def randomizer(self, plan: Plan, ratings: People) -> Law:
         """Return the law of a row.
 
         Args:
@@ -110,3 +116,30 @@ class Method(Settings):
     def beside(self) -> Fact | None:
         """Name another release that this one reveals, which has its own ε."""
         return None
+
+
+def randomize_rows(grant: Grant, rows: Rows, law: Law) -> tuple[Ints, Ints32, Bytes]:
+    """Randomize every row independently by the booked law, once.
+
+    Args:
+        rows: named like a measurement of the charged plan, in random order (``Grant.order``).
+        law: its loss is at most the booked one.
+
+    Returns:
+        indptr, columns and marks of what is reported.
+
+    Raises:
+        GrantError: Nothing is booked under that name, it was already made, the law loses more than was
+            booked, a row has more cells, or the rows have another width.
+
+    Privacy: charged (the measurement booked under ``rows.name``).
+    """
+    booked = next((one for one in grant.plan.noisy if one.name == rows.name), None)
+    if booked is None:
+        raise GrantError(f"{rows.name}: not booked; charge a plan that lists it")
+    law.require_booked(rows, booked)
+    parts = "indptr", "columns", "marks"
+    drawn = grant.sample(
+        booked, lambda key: dict(zip(parts, law.draw(rows, key), strict=True)), law.entries(rows)
+    )
+    return drawn["indptr"], drawn["columns"], drawn["marks"]

@@ -10,12 +10,12 @@ from hushrec.data.people import People
 from hushrec.documents.measured import Local
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.du_leighton_patel.method import CELLS, Method
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import responses
 from hushrec.privacy.accounting.measurement import Responses
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.sums.footprint import Footprint
 
 

@@ -10,7 +10,6 @@ from pydantic import Field
 from hushrec.arrays import Floats32
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.errors import ConfigError
 from hushrec.models.base import Noise, PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank
 from hushrec.models.factorization.factorizers import Factors, Sparse, gradient_descent, least_squares
@@ -20,30 +19,15 @@ from hushrec.models.outputs import people_release
 from hushrec.models.visibility import noisy_split, shows_noisy
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
-from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, Footprint
 from hushrec.sums.population import Population
 
-_FARTHEST = 299.0  # scales of the noise; just below the e^−300 that ``privacy/noise/geometric.py`` can draw
-
-
-def require_reachable(cells: Cells, scale: float) -> None:
-    """Refuse a threshold that noise of this scale, in rating units, cannot reach.
-
-    Privacy: public.
-    """
-    if cells.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
-        raise ConfigError(
-            f"threshold: {cells.threshold:.3g} is out of reach of noise of scale {scale:.3g}; lower the "
-            "threshold or ε"
-        )
-
 
 def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float) -> Footprint:
-    """Estimate the averages, then all cells that are kept; empty cells are kept by noise alone.
+    """Estimate the averages, then noise on all cells, and those that are kept: empty ones by noise alone.
 
     Args:
         before: footprint of the averages, which stay.
@@ -52,12 +36,12 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
 
     Privacy: public.
     """
-    n_kept = 0.0
+    drawn = n_kept = 0.0
     if cells.adjacency == "add-remove":
-        everywhere = float(cells.domain.n_users * cells.domain.n_items)
+        drawn = float(cells.domain.n_users * cells.domain.n_items)
         # An empty cell survives eq. 8 with probability P(|Laplace(b)| > α) = e^(−α/b), b = Δ/ε.
-        n_kept = everywhere * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
-    seconds = n_kept / DRAWS + pace * n_kept / 1e6
+        n_kept = drawn * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
+    seconds = drawn / DRAWS + pace * n_kept / 1e6
     each = 60 if n_kept else 40
     return before.then(Footprint(before.memory + 60 * n_kept, each, 32, seconds, pace, gathered=True))
 
@@ -163,19 +147,6 @@ class InputPerturbationMF(PrivateModel):
         require_rank(self.rank, domain)
         cells = [self._cells(domain, terms).query] if self._learns(domain, terms) else []
         return [*self.biases.queries(domain, terms, self.norm), *cells]
-
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Plan as ``Model.plan`` does, and refuse a threshold that the noise cannot reach.
-
-        Raises:
-            ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
-        """
-        planned = super().plan(domain, budget)
-        if self._learns(domain, budget):
-            cells = self._cells(domain, budget)
-            scale = next(event.noise for event in planned.noisy if event.name == cells.query.name)
-            require_reachable(cells, scale)
-        return planned
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give the averages a fifth where factors show, and everything where noise hides them."""

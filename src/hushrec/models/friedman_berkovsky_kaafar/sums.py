@@ -19,8 +19,7 @@ class Cells:
     """Residuals with Laplace noise, one by one (Friedman, Berkovsky & Kaafar 2016, Algorithm 3 and eq. 8).
 
     Adjacency ``replace``: noise on every rating. ``add-remove``: noise on every cell of people × items, where
-    empty cells are 0; cells below the threshold are dropped. The remaining cells are drawn without ever
-    storing the matrix.
+    empty cells are 0; cells below the threshold are dropped. The matrix is never stored whole.
 
     Args:
         domain: the public domain, with a roster.

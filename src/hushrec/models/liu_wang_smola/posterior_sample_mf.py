@@ -92,7 +92,7 @@ class PosteriorSampleMF(PrivateModel):
             _draw_arrays,
             partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition),
         )
-        drawn = Sample.of(run.sample_posterior(draw, chains))  # lines 4 to 6, by chains that keep the density
+        drawn = Sample.of(run.sample(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         # One sample is spread around the posterior's mean, so a rating lies farther from what it predicts.

@@ -314,7 +314,7 @@ class Priced(Protocol):
 
 def spent_of(events: Iterable[Priced]) -> Spent:
     """Total cost of a plan's measurements, of whose branches one is made; each cost is rounded up."""
-    return dearest((event.branch, price(event)) for event in events)[1]
+    return dearest((event.branch, event.spent()) for event in events)[1]
 
 
 def dearest(losses: Iterable[tuple[str, Spent]]) -> tuple[str, Spent]:
@@ -342,11 +342,6 @@ def dearest(losses: Iterable[tuple[str, Spent]]) -> tuple[str, Spent]:
         return "", always
     branch = max(totals, key=lambda name: totals[name].mu_squared)
     return branch, always + totals[branch]
-
-
-def price(event: Priced) -> Spent:
-    """Cost of one measurement, rounded up; each event derives its own."""
-    return event.spent()
 
 
 def _root(cost: int) -> float:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import NO_DELTA, laplace_epsilon, largest_cost, price, pure_epsilon
+from hushrec.privacy.accounting.accountant import NO_DELTA, laplace_epsilon, largest_cost, pure_epsilon
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import LARGEST, Measurement, Responses
 
@@ -73,7 +73,7 @@ def with_noise(measurement: Measurement, cost: int, delta: float) -> Measurement
         loss = cost / fixed_point.PER_ONE
     noise = measurement.sensitivity / loss
     more = math.ulp(noise)  # the inverses are rounded; noise grows until the price itself, rounded up, fits
-    while price(replace(measurement, noise=noise)).units(delta) > cost:
+    while replace(measurement, noise=noise).spent().units(delta) > cost:
         noise, more = noise + more, 2 * more
     return replace(measurement, noise=noise)
 
@@ -90,7 +90,7 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
         return Responses.of(name, symbols, exponent, cells, size)
 
     def fits(exponent: float) -> bool:
-        return price(answers(exponent)).units(budget.delta) <= largest_cost(budget)
+        return answers(exponent).spent().units(budget.delta) <= largest_cost(budget)
 
     # Almost uniform over the symbols: a smaller ε is lost in floating-point rounding.
     low, high = _exponent(_FAINTEST, symbols), LARGEST

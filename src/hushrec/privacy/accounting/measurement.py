@@ -61,8 +61,6 @@ class Measurement:
         size: number of entries, or ``EVERY_RATING``.
         branch: the branch of the plan that it belongs to; empty if it is always made.
         noise: σ, b or T, in the same units; 0 before it is calibrated.
-
-    Privacy: public.
     """
 
     name: str

@@ -24,7 +24,6 @@ from hushrec.privacy.accounting.accountant import (
     dearest,
     epsilon_of,
     largest_cost,
-    price,
     spent_of,
 )
 from hushrec.privacy.accounting.budget import Budget
@@ -116,7 +115,7 @@ class Plan:
     @cached_property
     def dearest(self) -> str:
         """The branch that pays for whichever is taken; empty without branches."""
-        return dearest((one.branch, price(one)) for one in self.noisy)[0]
+        return dearest((one.branch, one.spent()) for one in self.noisy)[0]
 
     @cached_property
     def epsilon(self) -> float:
@@ -165,7 +164,7 @@ class Plan:
 
     def _line(self, one: Measurement) -> Measured:
         """One measurement with its cost, rounded up: μ of Gaussian noise, ε of any other; and its part."""
-        loss, whole = price(one), self.spent.units(self.budget.delta)
+        loss, whole = one.spent(), self.spent.units(self.budget.delta)
         pure = loss.epsilon
         cost = fixed_point.root_above(loss.mu_squared) if pure is None else fixed_point.shown(pure)
         part = float(f"{loss.units(self.budget.delta) / whole:.6g}")

@@ -21,7 +21,7 @@ from hushrec.arrays import Floats
 from hushrec.documents.measured import Promised
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_mu, price
+from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_mu
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.text import is_number
 
@@ -124,7 +124,7 @@ def classes(
 def _spent(measurements: tuple[Measurement, ...], part: int) -> Spent:
     """Cost of the measurements with sensitivities times part/GRID; equal measurements are priced once."""
     weight = Fraction(part, GRID)
-    losses = ((one.branch, price(one.scaled(weight)) * count) for one, count in _alike(measurements))
+    losses = ((one.branch, one.scaled(weight).spent() * count) for one, count in _alike(measurements))
     return dearest(losses)[1]
 
 

@@ -21,8 +21,6 @@ class Year:
         releases: indexes of the earlier releases whose sums are inside, in order.
         spent: the cost of their charges, in units of 1e-12: μ², or ε at δ = 0.
         left_out: indexes of made releases of the same sums that are not inside.
-
-    Privacy: public.
     """
 
     whole: Budget

@@ -86,7 +86,7 @@ def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> 
                     f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
                     "was restored; put the latest copy back"
                 )
-            if any(charge.covers(anchor.head.seq) for charge in unmade):
+            if any(charge.number == anchor.head.seq for charge in unmade):
                 raise LedgerStale(
                     f"the ledger does not know that {shown(anchor.release)} was made: a backup was restored; "
                     "put the latest copy back"
@@ -155,23 +155,20 @@ def _parsed(text: bytes) -> Any:
 
 
 _RELEASES = (".safetensors", ".statement.json")
+"""Files that are opened without SQLite, which would drop its locks on a ledger of such a name."""
 _LISTED = 4  # names that a message lists at most; chosen by hand
 
 
 def missing(store: Store) -> LedgerError:
-    """The error for a missing ledger, with the two remedies and similar names. Of a file it shows only the
-    last two parts of its path."""
-    candidates = _listed([shown(other.name) for other in store.neighbours()], " or ")
-    where, absent = f"at {store.place}", ""
+    """The error for a missing ledger, with the two remedies. Of a path it shows only the last two parts."""
+    where, address = f"at {store.place}", "URL"
     if store.path:
         folder = store.path.parent
-        where = f"in the folder {shown(folder.name or folder)}"
-        absent = "" if folder.is_dir() else ", which does not exist either"
-    guess, address = f" (did you mean {candidates}?)" if candidates else "", "path" if store.path else "URL"
+        where, address = f"in the folder {shown(folder.name or folder)}", "path"
     return LedgerMissing(
-        f"there is no ledger {shown(store.name)} {where}{absent}{guess}; correct the {address}, or "
-        f"create it, once for these people: hushrec.Ledger.create({address.lower()}, total), hushrec ledger "
-        "create, or --new-ledger"
+        f"there is no ledger {shown(store.name)} {where}; correct the {address}, or create it, once for "
+        f"these people: hushrec.Ledger.create({address.lower()}, total), hushrec ledger create, or "
+        "--new-ledger"
     )
 
 
@@ -200,7 +197,7 @@ def require_new(store: Store, releases: list[ReleaseAnchor]) -> None:
         )
 
 
-def _listed(names: list[str], last: str = " and ") -> str:
+def _listed(names: list[str]) -> str:
     if len(names) > _LISTED:
         names = [*names[:_LISTED], f"{len(names) - _LISTED} more"]
-    return last.join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -5,12 +5,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from secrets import token_hex
 from typing import Any
 
-from hushrec.errors import (
-    BudgetError,
-    BudgetExceeded,
-    GrantError,
-    ShareExceeded,
-)
+from hushrec.errors import BudgetError, BudgetExceeded, GrantError, ShareExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost
 from hushrec.privacy.accounting.budget import Budget
@@ -18,7 +13,7 @@ from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.accounting.year import Year
 from hushrec.privacy.dates import today
 from hushrec.privacy.ledger.caveats import Caveats, has
-from hushrec.privacy.ledger.history import Charge, State, booking
+from hushrec.privacy.ledger.history import Charge, State
 from hushrec.privacy.ledger.stores.store import Session
 from hushrec.text import above, below, whole
 
@@ -108,7 +103,7 @@ def book(
     kept: bool,
     accept: Collection[str],
 ) -> Charge:
-    """Book every measurement of a plan as an entry of its own, under the next free release index.
+    """Book a plan with all its measurements in one record, under the next free release index.
 
     A charge that a release may claim holds a random number, or the token of its sums. So a ledger that was
     restored and charged with the same plan on the same day has another head than the releases made before
@@ -136,19 +131,24 @@ def book(
         _require_share(state, plan)
     if "weak" not in accept:
         require_strong(plan)
-    number, key = state.head.seq + 1, plan.key(state.id)
-    about = release_index, key, plan.model, plan.domain_digest
-    charge = Charge(number, *about, caveats, sums=sums, budget=plan.budget)
-    once: dict[str, Any] = {}
+    facts: dict[str, Any] = {
+        "kind": "charged",
+        "release_index": release_index,
+        "key": plan.key(state.id),
+        "model": plan.model,
+        "domain": plan.domain_digest,
+        "caveats": [caveat.to_json() for caveat in caveats],
+        "budget": plan.budget.model_dump(),
+        "measurements": [one.facts() | {"sigma": float(one.deviation)} for one in plan.noisy],
+        "cost": plan.spent.units(state.total.delta),  # of branches the dearest
+    }
+    if sums:
+        facts["sums"] = sums
     if kept and not has("unprotected", caveats):  # what is seeded is the same at every time
-        once = {"date": today()} | ({} if sums else {"nonce": token_hex(16)})
+        facts |= {"date": today()} | ({} if sums else {"nonce": token_hex(16)})
     if plan.year:
-        once["year"] = plan.year.to_json()
-    for one in plan.noisy:
-        free = one.branch not in ("", plan.dearest)
-        session.append(**booking(charge, one, state.total.delta, free=free), **once)
-        once = {}
-    return history.charges[number]
+        facts["year"] = plan.year.to_json()
+    return history.charges[session.append(**facts)]
 
 
 def _require_share(state: State, plan: Plan) -> None:
@@ -214,15 +214,16 @@ def _require_left(state: State, plan: Plan) -> None:
     raise BudgetExceeded(asked, state.remaining, state.total.unit, why=why)
 
 
-def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | None) -> dict[str, Any]:
+def ledger_reference(session: Session, charge: Charge, file: str | None) -> dict[str, Any]:
     """Return a release's facts about its ledger: the state when the charge was booked, as JSON values.
 
     Args:
-        charge: a charge that was booked with one record per measurement.
+        charge: a charge that was booked.
         file: name of the ledger's file; None for one in memory.
     """
     history = session.history
-    head = history.at(charge.number + len(plan.noisy) - 1)
+    head = history.at(charge.number)
+    spent = sum(one.cost for one in history.charges.values() if one.number <= charge.number)
     optional: dict[str, Any] = {"date": charge.date} if charge.date else {}
     return {
         "id": history.id,
@@ -234,7 +235,7 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
         "domain": charge.domain,
         "total_epsilon": history.total.epsilon,
         "total_delta": history.total.delta,
-        "spent_epsilon": history.spent_with(charge.number),
+        "spent_epsilon": fixed_point.shown(epsilon_of(spent, history.total.delta)),
         **optional,
         **history.declared,
     }

@@ -14,10 +14,8 @@ from typing import Any, Literal, cast
 from hushrec.documents.fact import Fact
 from hushrec.documents.sentences import CAVEAT_KINDS
 from hushrec.errors import BudgetError, LedgerDamaged
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost, price
+from hushrec.privacy.accounting.accountant import budget_of, largest_cost
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.year import Year
 from hushrec.text import whole
 
@@ -40,25 +38,23 @@ class Charge:
     """One charged plan.
 
     Args:
-        number: ``seq`` of its first record.
+        number: ``seq`` of its record.
         release_index: its release index.
         key: ``Plan.key`` of its plan.
         model: name of its model.
         caveats: why its release claims no ε, or under which condition; empty if it does.
         state: charged, then made or forfeited; a charge is never refunded.
-        booked: the record of each measurement: what ``Measurement.facts`` says, the deviation ``sigma`` of
-            its noise, and its ``cost``, μ² or at δ = 0 ε, in units of 1e-12; 0 if another branch pays.
+        booked: its measurements: what ``Measurement.facts`` says, and the deviation ``sigma`` of the noise.
+        cost: what it costs, μ² or at δ = 0 ε, in units of 1e-12.
         sha256: digest of the stored artefact, hex; empty before it is made.
         domain: digest of its public domain.
         sums: token of the folder that keeps its sums; empty if they are kept nowhere.
         measured: SHA-256, hex, of each value that was measured under it, by name.
         branch: the branch that was taken; empty before, and without branches.
-        budget: the budget that it was planned for; None if its record has none.
+        budget: the budget that it was planned for.
         date: the day of the charge (UTC); empty if its record has none.
         year: the releases whose sums it takes over; None for a release that stands alone.
         carried: SHA-256 (hex) of what it hands to the next release of the year; empty if that is nothing.
-
-    Privacy: public.
     """
 
     number: int
@@ -66,31 +62,23 @@ class Charge:
     key: str
     model: str
     domain: str
+    budget: Budget
     caveats: tuple[Fact, ...] = ()
     state: Standing = "charged"
     booked: tuple[Mapping[str, Any], ...] = ()
+    cost: int = 0
     sha256: str = ""
     sums: str = ""
     measured: Mapping[str, str] = field(default_factory=dict)
     branch: str = ""
-    budget: Budget | None = None
     date: str = ""
     year: Year | None = None
     carried: str = ""
-
-    def covers(self, seq: int) -> bool:
-        """Whether a record is of its booking."""
-        return self.number <= seq < self.number + len(self.booked)
 
     def may_measure(self, name: str) -> bool:
         """Whether a measurement of this name is booked, in no branch or in the one that was taken."""
         booked = (one for one in self.booked if one["measurement"] == name)
         return any(one.get("branch", "") in ("", self.branch) for one in booked)
-
-    @property
-    def cost(self) -> int:
-        """What it costs, in units of 1e-12."""
-        return sum(one["cost"] for one in self.booked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +95,6 @@ class State:
         declared: population, controller and contact, as the owner declared them last.
         head: the end of its history.
         proposed: the larger total that waits for a second raiser (total, max_releases, proposed_by), or None.
-
-    Privacy: public.
     """
 
     id: str
@@ -154,27 +140,6 @@ class State:
         """The charge whose release was made under an index."""
         charge = self.latest(release_index)
         return charge if charge and charge.state == "made" else None
-
-
-def booking(charge: Charge, measurement: Measurement, delta: float, *, free: bool = False) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge; ``free`` if another branch has paid for it."""
-    facts: dict[str, Any] = {
-        "kind": "charged",
-        "charge": charge.number,
-        "release_index": charge.release_index,
-        "key": charge.key,
-        "model": charge.model,
-        "domain": charge.domain,
-        "caveats": [caveat.to_json() for caveat in charge.caveats],
-        **measurement.facts(),
-        "sigma": float(measurement.deviation),
-        "cost": 0 if free else price(measurement).units(delta),
-    }
-    if charge.sums:
-        facts["sums"] = charge.sums
-    if charge.budget:
-        facts["budget"] = charge.budget.model_dump()
-    return facts
 
 
 def opening(total: Budget, max_releases: int) -> dict[str, Any]:
@@ -242,11 +207,6 @@ class History:
             proposed,
         )
 
-    def spent_with(self, number: int) -> float:
-        """ε that was spent when the charge of this number was the last, rounded up."""
-        spent = sum(charge.cost for charge in self.charges.values() if charge.number <= number)
-        return fixed_point.shown(epsilon_of(spent, self.total.delta))
-
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
         # The head comes from a file: 1.0 and True are in the range, but are not record numbers.
@@ -292,17 +252,19 @@ class History:
                     "nothing until then"
                 )
         elif kind == "charged":
-            number = facts["charge"]
-            if number == seq:
-                about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
-                budget = Budget(**facts["budget"]) if "budget" in facts else None
-                caveats = tuple(Fact.from_json(one, *CAVEAT_KINDS) for one in facts["caveats"])
-                texts = {name: facts.get(name, "") for name in ("sums", "date")}
-                year = Year.from_json(facts["year"]) if "year" in facts else None
-                self.charges[number] = Charge(number, *about, caveats, budget=budget, year=year, **texts)
+            about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
+            texts = {name: facts.get(name, "") for name in ("sums", "date")}
+            self.charges[seq] = Charge(
+                seq,
+                *about,
+                caveats=tuple(Fact.from_json(one, *CAVEAT_KINDS) for one in facts["caveats"]),
+                booked=tuple(facts["measurements"]),
+                cost=facts["cost"],
+                budget=Budget(**facts["budget"]),
+                year=Year.from_json(facts["year"]) if "year" in facts else None,
+                **texts,
+            )
             self.spent += facts["cost"]
-            charge = self.charges[number]
-            self.charges[number] = replace(charge, booked=(*charge.booked, facts))
         elif kind != "declared":
             self.charges[facts["charge"]] = self._after(self.charges[facts["charge"]], kind, facts)
 

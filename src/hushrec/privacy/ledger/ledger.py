@@ -54,7 +54,7 @@ class Ledger(Confined):
 
     def __init__(self, store: Store, releases: str | os.PathLike[str] | None = None) -> None:
         self.path, self.name, self.place, self._store = store.path, store.name, store.place, store
-        self.kept = store.kept
+        self.kept = bool(store.name)
         self._folders = folders(store, releases)
         self._seen: Head | None = None
         self.id = ""
@@ -213,9 +213,9 @@ class Ledger(Confined):
             charges = [*history.charges.values()]
             caveats = conditional(inherited(caveats, charges), plan, charges)
             charge = resume(session, plan, token) or book(
-                session, plan, caveats, token, kept=bool(self.name), accept=accept
+                session, plan, caveats, token, kept=self.kept, accept=accept
             )
-            about = ledger_reference(session, charge, plan, self.name or None)
+            about = ledger_reference(session, charge, self.name or None)
             failpoint("inside-charge")
         failpoint("after-charge")
         if sums:
@@ -309,8 +309,8 @@ class Ledger(Confined):
             GrantError: No release of this index was made.
         """
         with self._reading() as session:
-            charge = session.history.state().latest(release_index)
-            if charge is None or charge.state != "made":
+            charge = session.history.state().made(release_index)
+            if charge is None:
                 raise GrantError(
                     f"no release {release_index} was made; hushrec ledger show lists the state of each"
                 )
@@ -389,7 +389,7 @@ class Ledger(Confined):
     def _caveats(self, entropy: Entropy) -> Caveats:
         if type(entropy) is not OperatingSystem:  # no other source can prove that it is secret
             return (Unprotected.seeded(),)
-        return () if self.name else (Unprotected.not_kept(),)
+        return () if self.kept else (Unprotected.not_kept(),)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

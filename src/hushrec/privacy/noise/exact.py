@@ -1,12 +1,10 @@
 """The definition of every draw in integer arithmetic: the slow reference that the fast kernel must match."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hushrec.privacy.noise.distributions import Distribution
-from hushrec.privacy.noise.geometric import Count
+from hushrec.privacy.noise.distributions import LAPLACE, Distribution
 
 _GUARD = 64  # bits beyond those drawn, so that a bound seldom needs more; chosen by hand
 
@@ -83,25 +81,21 @@ def draw(distribution: Distribution, scale: float, cell_bits: int, first: Unifor
     return -magnitude if negative else magnitude
 
 
-def count(distribution: Count, uniform: Uniform) -> tuple[bool, int]:
-    """A sign bit, and the k with P(G ≥ k) > U ≥ P(G ≥ k + 1) for the U that follows the bit.
+def happens(far: Fraction, uniform: Uniform) -> bool:
+    """Whether U < e^−far. Reads words of U until this is certain.
 
     Args:
-        uniform: an unread fraction.
-
-    Returns:
-        Whether the sign is negative, and k.
+        uniform: an unread fraction, U.
 
     Privacy: private.
     """
-
-    def reaches(k: int, bits: int) -> tuple[int, int]:
-        return distribution.reaches(k, bits) if k <= distribution.cap else (0, 0)
-
-    uniform.read()
-    negative = uniform.take_bit()
-    likely = min(distribution.scale * -math.log(uniform.guess()), distribution.cap)
-    return negative, _locate(uniform, reaches, int(likely))
+    while True:
+        uniform.read()
+        bits = uniform.bits + _GUARD
+        if uniform.prefix + 1 << _GUARD <= LAPLACE.survival(far, bits, False):
+            return True
+        if uniform.prefix << _GUARD >= LAPLACE.survival(far, bits, True):
+            return False
 
 
 def _locate(uniform: Uniform, reaches: Callable[[int, int], tuple[int, int]], guess: int) -> int:

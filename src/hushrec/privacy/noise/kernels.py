@@ -115,7 +115,7 @@ PIECES_LOG2 = 6
 FIRST_OCTAVE, LAST_OCTAVE = 40, 62
 """Words below 2^FIRST_OCTAVE are always doubtful: 1 draw in 2^23. Chosen by hand."""
 STREAMS = 2
-"""Nonces begin with 0 or 1 for first and second words in ``add``, or as in ``count``; others are free."""
+"""Nonces begin with 0 or 1 for first and second words in ``add``; others are free."""
 
 _POSITION_BITS = 52 - PIECES_LOG2  # of a float64's mantissa, below the bits that number the piece
 _POSITION, _MIDDLE = 2**_POSITION_BITS - 1, 2 ** (_POSITION_BITS - 1)  # mask, and half of its range
@@ -190,76 +190,6 @@ def integers(
     for i in range(first.size):
         sign = signed[i] >> 63
         drawn[i] = 0 if doubtful[i] else (drawn[i] ^ sign) - sign
-
-
-@compiled(nogil=True, fastmath={"contract"})
-def numbers(
-    drawn: Ints, doubtful: Bools, words: Words, table: Floats, scale: float, slack: float, cap: int
-) -> None:
-    """Turn words into min(⌊scale · z⌋, cap), each with its word's sign.
-
-    Args:
-        drawn: receives n for a positive sign and ~n for a negative one, if not doubtful; shape (n,).
-        doubtful: receives which draws need exact arithmetic; shape (n,).
-        words: shape (n,).
-        table: as for ``integers``.
-        scale: positive.
-        slack: bound on the relative error of ``scale``.
-        cap: below 2⁵².
-
-    Privacy: private; the numbers are noise.
-    """
-    signed = words.view(np.int64)
-    uniform = np.empty(words.size, np.float64)
-    for i in range(words.size):
-        uniform[i] = np.float64(signed[i] & _MAGNITUDE)
-    bits = uniform.view(np.int64)
-    for i in range(words.size):
-        piece = table[max((bits[i] >> _POSITION_BITS) - _ROW_BEFORE_FIRST, 0)]
-        t = np.float64((bits[i] & _POSITION) - _MIDDLE)
-        z = piece[6]
-        z = z * t + piece[5]
-        z = z * t + piece[4]
-        z = z * t + piece[3]
-        z = z * t + piece[2]
-        z = z * t + piece[1]
-        z = z * t + piece[0]
-        x = scale * z
-        number = np.floor(x)
-        margin = scale * piece[7] + slack * x
-        between = (x - number < margin) | (x - number > 1.0 - margin)
-        doubtful[i] = between & (x - margin < cap)
-        drawn[i] = np.int64(min(number, np.float64(cap))) ^ (signed[i] >> 63)
-
-
-@compiled(nogil=True)
-def count(
-    drawn: Ints,
-    doubtful: Bools,
-    key: Words32,
-    batch: int,
-    nonce: tuple[int, int, int],
-    table: Floats,
-    scale: float,
-    slack: float,
-    cap: int,
-) -> None:
-    """Draw numbers 512 · batch, 512 · batch + 1, … of ``numbers`` in one sequence of the key.
-
-    Args:
-        drawn, doubtful, table, scale, slack, cap: as for ``numbers``.
-        key: ChaCha20's key, shape (8,).
-        batch: number of the first call of the keystream.
-        nonce: selects the sequence.
-
-    Privacy: private; the numbers are noise.
-    """
-    words = np.empty(WORDS, np.uint64)
-    for start in range(0, drawn.size, WORDS):
-        keystream(words, key, (batch + start // WORDS) * BLOCKS, nonce)
-        part = slice(start, start + WORDS)
-        size = drawn[part].size
-        numbers(drawn[part], doubtful[part], words[:size], table, scale, slack, cap)
 
 
 @compiled(nogil=True)

@@ -12,9 +12,6 @@ nonce (0 or 1, h, 0) and the block counter, with h the counter's upper half; for
 draw number). So draws are the same on any machine and with any number of threads, and the first n of N draws
 equal n draws.
 
-Counts (see ``geometric``) are drawn in sequences; a key has many. Sequence (0 or 1, run) has the
-nonce (0 or 1, run, 0) for first words and (2 or 3, draw number, run) for further words.
-
 The quantile function z(u), with P(|Z| > z(u)) = u, is a table of short polynomials. Its derivatives have
 alternating signs and shrink as u grows: for a density d with −(ln d)' = a + b z,
 
@@ -37,10 +34,10 @@ from numpy.polynomial import Polynomial
 
 from hushrec.arrays import Floats, Ints, Words, Words32
 from hushrec.errors import SamplerError
-from hushrec.privacy.noise import exact, geometric, kernels
+from hushrec.privacy.accounting.measurement import COARSEST, FINEST
+from hushrec.privacy.noise import exact, kernels
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.exact import Uniform
-from hushrec.privacy.noise.geometric import Count
 from hushrec.privacy.noise.kernels import FIRST_OCTAVE, LAST_OCTAVE, PIECES_LOG2
 
 _DEGREE = 6  # of the polynomial of each piece
@@ -104,9 +101,6 @@ def _excess(distribution: Distribution, z: float, u: float) -> float:
     return excess
 
 
-FINEST, COARSEST = 0.1, 2.0**50
-"""Range of scales, in integers, that can be drawn."""
-
 _ONE_WORD = 26  # log2: scales below 2^26 need one word per draw
 _TESTED = 2**15  # draws of a key that are compared with exact ones; chosen by hand
 _MISFIT = 60.0  # χ² with 10 degrees of freedom exceeds it for one key in 3e8
@@ -117,8 +111,6 @@ _ANSWERS = (
     (LAPLACE, 3.0, "9dd948c8a1b0c776b1a61c87a2002a240965947f01cef54e857566fb82c49047"),
     (LAPLACE, 2.0**30 / 3, "061147c4e7527835ce1df01b1ce9b9b10d16e84b246bff01deb0edece9db82f6"),
 )
-_COUNTED = geometric.gaps(10.0, 35, 2**31)
-_COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
 _SLAB = kernels.WORDS * 2048  # cells that a thread draws at a time; chosen by hand
 
 
@@ -201,49 +193,6 @@ def exact_draw(distribution: Distribution, scale: float, key: bytes, number: int
     return exact.draw(distribution, scale, _cell_bits(scale), fraction(0), fraction(1))
 
 
-def count_draws(key: bytes, distribution: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
-    """Draws of a count n and a sign: n if positive, ~n if negative.
-
-    Args:
-        key: 32 bytes that were never used before, except for other draws of counts.
-        distribution: distribution of the count.
-        sequence: 0 or 1, and the run.
-        start: number of the first draw, a multiple of 512.
-
-    Privacy: private.
-    """
-    drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
-    table, batch = quantiles(LAPLACE), start // kernels.WORDS
-    nonce = (*sequence, 0)
-    kernels.count(
-        drawn,
-        doubtful,
-        _key_words(key),
-        batch,
-        nonce,
-        table,
-        distribution.scale,
-        distribution.slack,
-        distribution.cap,
-    )
-    for i in np.flatnonzero(doubtful).tolist():
-        drawn[i] = exact_count(key, distribution, sequence, start + i)
-    return drawn
-
-
-def exact_count(key: bytes, distribution: Count, sequence: tuple[int, int], number: int) -> int:
-    """One of ``count_draws`` in exact arithmetic only.
-
-    Privacy: private.
-    """
-    batch, place = divmod(number, kernels.WORDS)
-    kind, run = sequence
-    word = _keystream(key, batch * kernels.BLOCKS, (kind, run, 0))[place]
-    uniform = Uniform(itertools.chain([int(word)], _words(key, (kernels.STREAMS + kind, number, run))))
-    negative, count = exact.count(distribution, uniform)
-    return ~count if negative else count
-
-
 def permutation(size: int, key: bytes) -> Ints:
     """A random order of 0 … size − 1: the order of as many random 64-bit words.
 
@@ -285,11 +234,6 @@ def self_test() -> None:
             raise SamplerError(
                 f"draws of scale {scale:.6g} are not the exact ones; release nothing from this machine"
             )
-    counted = count_draws(key, _COUNTED, (0, 1), 0, _TESTED)
-    if hashlib.sha256(counted.astype("<i8").tobytes()).hexdigest() != _COUNTED_ANSWER:
-        raise SamplerError("draws of counts are not the known ones; release nothing from this machine")
-    if any(counted[i] != exact_count(key, _COUNTED, (0, 1), i) for i in range(0, _TESTED, _TESTED // 4)):
-        raise SamplerError("draws of counts are not the exact ones; release nothing from this machine")
     if _misfit(rounded(GAUSSIAN, _TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
         raise SamplerError("draws do not fit their law; release nothing from this machine")
 

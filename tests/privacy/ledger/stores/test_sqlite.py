@@ -21,7 +21,6 @@ from hushrec.privacy.ledger import booking
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores import sqlite
-from hushrec.privacy.ledger.stores.store import Session
 from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]
@@ -105,8 +104,8 @@ def tamper(path: Path, *statements: str) -> None:
         "UPDATE log SET hash = zeroblob(32) WHERE seq = 1",
         "UPDATE log SET seq = 99 WHERE seq = 1",
         "INSERT INTO log SELECT seq + 1, body, hash FROM log ORDER BY seq DESC LIMIT 1",
-        "PRAGMA user_version = 4",
-        "PRAGMA user_version = 6",
+        "PRAGMA user_version = 5",
+        "PRAGMA user_version = 7",
         "PRAGMA application_id = 0",
         "DROP TABLE artefact",
         "CREATE TABLE more (x)",
@@ -150,22 +149,22 @@ def test_the_tables_themselves_refuse_to_forget(path: Path, make_plan: MakePlan,
     "statement",
     [
         "INSERT INTO measured VALUES (1, 'sums', 'another')",
+        "INSERT INTO measured VALUES (2, 'counts', 'late')",
         "INSERT INTO measured VALUES (3, 'counts', 'late')",
-        "INSERT INTO measured VALUES (5, 'counts', 'late')",
-        "INSERT INTO measured VALUES (2, 'counts', 'of no charge')",
+        "INSERT INTO measured VALUES (0, 'counts', 'of no charge')",
         "UPDATE measured SET sha256 = 'another'",
         "DELETE FROM measured",
         "UPDATE charge SET branch = 'counts' WHERE number = 1",
         "UPDATE charge SET branch = '' WHERE number = 1",
-        "UPDATE charge SET branch = 'counts' WHERE number = 5",
-        "UPDATE charge SET state = 'charged' WHERE number = 3",
-        "UPDATE charge SET state = 'made' WHERE number = 5",
+        "UPDATE charge SET branch = 'counts' WHERE number = 3",
+        "UPDATE charge SET state = 'charged' WHERE number = 2",
+        "UPDATE charge SET state = 'made' WHERE number = 3",
         "UPDATE charge SET number = 99 WHERE number = 1",
-        "DELETE FROM charge WHERE number = 5",
+        "DELETE FROM charge WHERE number = 3",
     ],
 )
 def test_the_tables_themselves_refuse_a_second_value(path: Path, make_plan: MakePlan, statement: str) -> None:
-    """Charges 1, open, with one value and a branch; 3, made; and 5, forfeited."""
+    """Charges 1, open, with one value and a branch; 2, made; and 3, forfeited."""
     ledger = Ledger.create(path, TOTAL, max_releases=3)
     _, made, given_up = (ledger.charge(make_plan(0.1)) for _ in range(3))
     finish(ledger, made)
@@ -201,16 +200,6 @@ def test_altered_artefacts_are_not_given_out(path: Path, make_plan: MakePlan) ->
         tamper(path, damage)
         with pytest.raises(LedgerDamaged, match="stored artefact"):
             Ledger.open(path).artefact(0)
-
-
-def test_a_ledger_that_forgets_to_write_would_be_seen(
-    path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Session, "append", lambda session, **facts: session.history.append(facts)[0])
-    ledger = Ledger.create(path, TOTAL)
-    ledger.charge(make_plan())
-    with pytest.raises(LedgerDamaged, match="disagree"):
-        Ledger.open(path)
 
 
 def test_a_new_ledger_is_forced_to_disk_with_its_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

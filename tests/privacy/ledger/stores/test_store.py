@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.errors import LedgerError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.history import opening
 from hushrec.privacy.ledger.stores.places import store_of
@@ -37,14 +36,6 @@ def test_what_is_written_is_there_and_what_fails_is_not(place: str, first: dict[
         assert session.history.head.seq == 1
         assert session.account() == [totals(session.history)]
         assert session.history.declared == {"contact": "x"}
-
-
-def test_there_is_one_ledger_at_a_place(place: str, first: dict[str, object]) -> None:
-    store_of(place).create(first)
-    with pytest.raises(LedgerError, match="there is a ledger already"):
-        store_of(place).create(opening(TOTAL, 9))
-    with store_of(place).reading() as session:
-        assert session.history.max_releases == 3
 
 
 def test_records_are_a_chain_that_anybody_can_check(place: str, first: dict[str, object]) -> None:

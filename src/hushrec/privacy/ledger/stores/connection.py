@@ -130,15 +130,7 @@ _CLASSES = {
 }
 """The advice by SQLSTATE or its class."""
 
-_REFUSALS = (
-    (re.compile(r"authentication|pg_hba\.conf|no password supplied|FATAL:  role "), "28"),
-    (re.compile(r'FATAL:  database "'), "3D000"),
-    (re.compile(r"FATAL:  .*(too many|reserved)"), "53"),
-    (re.compile(r"FATAL:  .*(starting up|shutting down)"), "57"),
-)
-"""Words of libpq for a refused connection, which has no SQLSTATE and may name the user, and their meaning."""
-
-EXPECTED = "32aeff326852f141eb511deda3b0e7d7ea42f38eff77fe500982777d2e0791a7"
+EXPECTED = "119f7340dcee561c18a5d18270ce5c9866a1b6589065995721f318e583485800"
 """SHA-256 of all functions, triggers, columns, constraints and rights, as ``postgres.sql`` makes them and
 ``structure.sql`` lists them."""
 
@@ -235,12 +227,12 @@ def explained(error: "psycopg.Error", address: Address) -> LedgerError:
             return LedgerError(f"{UNRECORDED}: {cause}")
     if not state:
         lines = str(error).strip().splitlines()
-        line = lines[0] if lines else "the connection broke"
-        for words, state in _REFUSALS:
-            if words.search(line):
-                return LedgerError(f"{UNRECORDED}: {address.place}: {_CLASSES[state]}")
-        line, fatal, _ = line.partition("FATAL:")  # what the server says after it may name the user
-        line += "the server refuses the connection; see its log" if fatal else ""
+        line, fatal, _ = (lines[0] if lines else "the connection broke").partition("FATAL:")
+        if fatal:  # a refused connection has no SQLSTATE, and what the server says may name the user
+            return LedgerError(
+                f"{UNRECORDED}: {address.place} refuses the connection; correct the user, the password, the "
+                "database's name or pg_hba.conf, or try again if it is starting or full: its log says which"
+            )
         for name in ("password", "sslpassword"):
             if secret := address.parameters.get(name):
                 line = line.replace(str(secret), "…")

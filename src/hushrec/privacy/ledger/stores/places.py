@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from hushrec.errors import LedgerError
-from hushrec.privacy.ledger.stores.connection import SCHEMES
+from hushrec.privacy.ledger.stores.connection import SCHEMES, address_of
 from hushrec.privacy.ledger.stores.postgres import PostgresStore
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.ledger.stores.store import Store
@@ -15,7 +15,7 @@ def store_of(place: str | os.PathLike[str]) -> Store:
     """The store at a path, or at a URL of PostgreSQL."""
     written = os.fspath(place)
     if scheme_of(written) in SCHEMES:
-        return PostgresStore.at(written)
+        return PostgresStore(address_of(written))
     if is_address(written):  # which may hold a password
         raise LedgerError(
             "this looks like a database's address, and must begin with postgresql://, as text: a path writes "

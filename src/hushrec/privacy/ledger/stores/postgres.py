@@ -18,7 +18,6 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.stores.connection import (
     Address,
-    address_of,
     begin,
     connected,
     installed,
@@ -117,16 +116,10 @@ class PostgresStore:
     """A ledger in a PostgreSQL database."""
 
     path: Path | None = None
-    kept = True
 
     def __init__(self, address: Address) -> None:
         self._address, self._replayed = address, Replayed()
         self.name, self.place = address.name, address.place
-
-    @classmethod
-    def at(cls, url: str) -> "PostgresStore":
-        """The ledger that a URL names."""
-        return cls(address_of(url))
 
     def exists(self) -> bool:
         """Whether the database has a ledger of this name."""

@@ -186,9 +186,7 @@ BEGIN
                     RAISE EXCEPTION 'another ledger of this database was charged for the same people' USING ERRCODE = 'HR003';
                 END IF;
             END IF;
-            IF (facts ->> 'charge')::bigint = held.seq THEN
-                INSERT INTO hushrec.charge VALUES (name, held.seq, 'charged', '');
-            END IF;
+            INSERT INTO hushrec.charge VALUES (name, held.seq, 'charged', '');
         ELSIF facts ->> 'kind' <> 'declared' THEN
             UPDATE hushrec.charge c SET
                 state = CASE WHEN facts ->> 'kind' IN ('made', 'forfeited') THEN facts ->> 'kind' ELSE c.state END,

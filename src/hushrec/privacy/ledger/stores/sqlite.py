@@ -46,7 +46,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
-_VERSION = 5  # of the schema
+_VERSION = 6  # of the schema
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
 
 _SCHEMA = """
@@ -114,8 +114,8 @@ class SqliteSession(Session):
     def add(self, record: Record, facts: dict[str, Any]) -> None:
         run, kind, charge = self._database.execute, facts["kind"], facts.get("charge")
         run("INSERT INTO log VALUES (?, ?, ?)", record)
-        if kind == "charged" and charge == record[0]:
-            run("INSERT INTO charge VALUES (?, 'charged', '')", (charge,))
+        if kind == "charged":
+            run("INSERT INTO charge VALUES (?, 'charged', '')", (record[0],))
         elif kind == "measured":
             run("INSERT INTO measured VALUES (?, ?, ?)", (charge, facts["name"], facts["sha256"]))
         elif kind == "taken":
@@ -142,7 +142,6 @@ class SqliteStore:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.name = self.place = path.name if path else ""
-        self.kept = path is not None
         self._lock, self._replayed = threading.RLock(), Replayed()
         self._memory = _connect(":memory:") if path is None else None
         if self._memory:

@@ -132,13 +132,11 @@ class Store(Protocol):
         path: its file; None in memory or in a database.
         name: its public name, which stands in statements; empty in memory.
         place: where it is, for people: the file's name or the database's address, without user and password.
-        kept: whether it outlives this process: in a file or a database, not in memory.
     """
 
     path: Path | None
     name: str
     place: str
-    kept: bool
 
     def exists(self) -> bool:
         """Whether a ledger is kept there."""

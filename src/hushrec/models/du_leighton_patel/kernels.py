@@ -7,15 +7,16 @@ comes from its group; those of the second give the replacement and the priority.
 uniform choice, further words come from the slot's own stream, with nonce (2, n). So no draw depends on
 threads or on the rejections of another slot.
 
-Randomized response is k-ary, on sparse rows, given the gaps between the cells that are not answered truly.
-Uniform choices are exact: a word that would cause bias is rejected, and the next one is read.
+Randomized response is k-ary, on every cell of sparse rows, given which cells are not answered truly. Uniform
+choices are exact: a word that would cause bias is rejected, and the next one is read. Each run of rows reads
+streams of its own, with nonces (stream, run, 0).
 
 Privacy: private, as the arrays that are given.
 """
 
 import numpy as np
 
-from hushrec.arrays import Bytes, Floats, Ints, Ints32, Words, Words32
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Words, Words32
 from hushrec.kernels.compiled import compiled
 from hushrec.privacy.noise.kernels import BLOCKS, WORDS, keystream
 
@@ -187,16 +188,31 @@ def substitute(
 
 _BITS = 32  # random bits for each choice
 _ALL = 2**_BITS
+TRUTH, SYMBOLS, FURTHER, SAMPLE = range(4)
+"""Streams of a key: whether a cell is answered truly, by which symbol, further words, which cells."""
 
 
 @compiled(nogil=True)
-def _below_in_run(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
+def stream(words: Words, key: Words32, first: int, nonce: tuple[int, int, int]) -> None:
+    """Write the words of a stream of the key from the first named on.
+
+    Privacy: private.
+    """
+    block = np.empty(WORDS, np.uint64)
+    for number in range(first, first + words.size):
+        if number == first or number % WORDS == 0:
+            keystream(block, key, number // WORDS * BLOCKS, nonce)
+        words[number - first] = block[number % WORDS]
+
+
+@compiled(nogil=True)
+def _below_in_run(bound: int, words: Words, read: Ints, key: Words32, nonce: tuple[int, int, int]) -> int:
     # Lemire 2019, algorithm 5. ``words`` holds the part of the run's stream around position ``read[0]``,
     # counted in 32-bit words; all values are signed integers, for bound < 2^31.
     while True:
         place = read[0] % (2 * WORDS)
         if place == 0:
-            keystream(words, key, read[0] // (2 * WORDS) * BLOCKS, (0, run, 0))
+            keystream(words, key, read[0] // (2 * WORDS) * BLOCKS, nonce)
         read[0] += 1
         word = np.int64(words[place // 2] >> np.uint64(_BITS * (place % 2))) & (_ALL - 1)
         scaled = word * bound
@@ -223,7 +239,7 @@ def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
     rows, answered = chosen.shape
     for row in range(rows):
         for last in range(width - answered, width):
-            column = _below_in_run(last + 1, words, read, key, run)
+            column = _below_in_run(last + 1, words, read, key, (SAMPLE, run, 0))
             taken[last if taken[column] else column] = 1
         place = 0
         for eight in range(eights.size):
@@ -267,8 +283,7 @@ def respond(
     indptr: Ints,
     columns: Ints32,
     marks: Bytes,
-    gaps: Ints,
-    width: int,
+    turned: Bools,
     others: int,
     key: Words32,
     run: int,
@@ -284,8 +299,7 @@ def respond(
     Args:
         indptr: where each row's cells start, then where the last ones end; shape (rows + 1,).
         columns, marks: the cells that hold a mark; ``indptr`` counts from their start.
-        gaps: for each cell not answered truly, the number of cells before it since the last such cell, over
-            all rows in turn; the gaps must reach past the last cell.
+        turned: which cells are not answered truly, shape (rows, width).
         others: number of marks, which equals the number of symbols other than a cell's own.
         key: ChaCha20's key, shape (8,).
         run: the stream of the key to use.
@@ -296,28 +310,19 @@ def respond(
     Privacy: private; the results are released under the charge of the responses.
     """
     words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)
-    size, drawn, turned = 0, 1, gaps[0]  # turned: the column, in this row or beyond, of the next flipped cell
+    size = 0
     for row in range(counts.size):
-        before = size
-        for cell in range(indptr[row], indptr[row + 1] + 1):
-            there = np.int64(columns[cell]) if cell < indptr[row + 1] else width
-            while turned < there:
-                listed[size], reported[size] = turned, _below_in_run(others, words, read, key, run)
+        before, cell = size, indptr[row]
+        for column in range(turned.shape[1]):
+            answer = others  # empty
+            if cell < indptr[row + 1] and columns[cell] == column:
+                answer = int(marks[cell])
+                cell += 1
+            if turned[row, column]:
+                choice = _below_in_run(others, words, read, key, (SYMBOLS, run, 0))
+                answer = others if choice == answer else choice
+            if answer < others:
+                listed[size], reported[size] = column, answer
                 size += 1
-                turned += 1 + gaps[drawn]
-                drawn += 1
-            if there == width:
-                break
-            answer = marks[cell]
-            if turned == there:
-                choice = _below_in_run(others, words, read, key, run)
-                turned += 1 + gaps[drawn]
-                drawn += 1
-                if choice == answer:
-                    continue
-                answer = np.uint8(choice)
-            listed[size], reported[size] = there, answer
-            size += 1
-        turned -= width
         counts[row] = size - before
     return size

@@ -1,4 +1,4 @@
-"""Users' rows before and after a local randomizer: what a device holds, and what it reports."""
+"""Users' rows before they are randomized: what a device holds."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.kernels.csr import ascends, cuts
-from hushrec.privacy.accounting.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,6 +13,7 @@ class Rows:
     """Private rows, one per user: which of ``width`` columns hold which mark. All other cells are empty.
 
     Args:
+        name: of the measurement that randomizes them.
         indptr: CSR row offsets, int64, shape (rows + 1,).
         columns: int32, ascending in each row.
         marks: uint8.
@@ -44,22 +44,3 @@ class Rows:
     def longest(self) -> int:
         """Number of cells of the longest row. Privacy: private."""
         return int(np.diff(self.indptr).max(initial=0))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RandomizedRows:
-    """Reported rows: whatever is computed from them alone is post-processing.
-
-    Args:
-        indptr, columns, marks: as in ``Rows``.
-        measurement: what was charged for each user's row.
-
-    Privacy: public, and charged (``measurement``).
-    """
-
-    name: str
-    width: int
-    indptr: Ints = field(repr=False)
-    columns: Ints32 = field(repr=False)
-    marks: Bytes = field(repr=False)
-    measurement: Measurement

@@ -20,8 +20,8 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.kernels.csr import ascends, check_rows, frozen
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.privacy.accounting.measurement import Measurement, Substitutions
-from hushrec.privacy.local.rows import Rows
 
 ODDS = 2**32
 """Probabilities are multiples of 1/ODDS, so that they can be drawn exactly."""
@@ -83,7 +83,7 @@ class SubstitutionRandomizer:
 
         Privacy: as the groups.
         """
-        from hushrec.privacy.local.kernels import extremes  # compiled code, like the sampler
+        from hushrec.models.du_leighton_patel.kernels import extremes  # compiled code, like the sampler
 
         m, filled = self.n_items, np.diff(self.indptr) > 0
         fractions, fewest = np.zeros(m), np.ones(m)
@@ -143,7 +143,7 @@ class SubstitutionRandomizer:
 
         Privacy: as the groups.
         """
-        from hushrec.privacy.local.kernels import landing  # compiled code, like the sampler
+        from hushrec.models.du_leighton_patel.kernels import landing  # compiled code, like the sampler
 
         m = self.n_items
         order = np.argsort(self.members, kind="stable")
@@ -175,23 +175,26 @@ class SubstitutionRandomizer:
         if self.per_slot > booked.per_slot:
             raise GrantError(f"{rows.name}: a slot loses more than was booked; plan with the same groups")
 
-    def draw(self, rows: Rows, key: Callable[[], bytes], count_draws: object) -> tuple[Ints, Ints32, Bytes]:
+    def entries(self, rows: Rows) -> int:
+        """Bound the number of offsets and items that ``draw`` returns. Privacy: private."""
+        return rows.indptr.size + rows.columns.size
+
+    def draw(self, rows: Rows, key: bytes) -> tuple[Ints, Ints32, Bytes]:
         """Rows after substitution. If several slots report the same item, one of them is listed at random.
 
         Args:
             rows: profiles; their columns are items.
-            key: gives a key that was never used before.
-            count_draws: not used.
+            key: 32 bytes that were never used before.
 
         Returns:
             indptr, items and marks, ascending in each row: exact, and the same for any number of threads.
 
         Privacy: charged by the caller.
         """
-        from hushrec.privacy.local.kernels import substitute  # compiled code, like the sampler
+        from hushrec.models.du_leighton_patel.kernels import substitute  # compiled code, like the sampler
 
         indptr, columns = frozen(rows.indptr, np.int64), frozen(rows.columns, np.int32)
-        marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key(), "<u4").astype(np.uint32)
+        marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key, "<u4").astype(np.uint32)
         chances = int(self.keep * ODDS), int(self.group * ODDS)
         counts = np.empty(indptr.size - 1, np.int64)
 
@@ -239,6 +242,8 @@ def worst_per_slot(keep: float, group: float, n_items: int) -> float:
         keep: p*.
         group: p.
         n_items: m.
+
+    Privacy: public.
     """
     keep, group = drawn(keep), drawn(group)
     most = max(keep + (1 - keep) / n_items, (1 - keep) * (group + (1 - group) / n_items))

@@ -3,22 +3,25 @@
 import functools
 import hashlib
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Ints, Words
 from hushrec.errors import BudgetError, GrantError
+from hushrec.models.du_leighton_patel import kernels, response
+from hushrec.models.du_leighton_patel.method import randomize_rows
+from hushrec.models.du_leighton_patel.response import ResponseRandomizer
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent
 from hushrec.privacy.accounting.measurement import Responses, Substitutions
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local import response
-from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise import exact
+from hushrec.privacy.noise.distributions import LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
 from support.cells import dense, rows_of, truth
 
@@ -28,9 +31,7 @@ LAW = ResponseRandomizer(6, BOOKED.exponent)
 
 
 def drawn(distribution: ResponseRandomizer, before: Ints, threads: int = 2) -> Ints:
-    return dense(
-        before.shape, *distribution.draw(rows_of(before), Seeded(2).key, sampler.count_draws, threads=threads)
-    )
+    return dense(before.shape, *distribution.draw(rows_of(before), Seeded(2).key(), threads=threads))
 
 
 def grant_for(booked: Responses | Substitutions = BOOKED, entropy: Entropy | None = None) -> Grant:
@@ -45,13 +46,11 @@ def digest(*arrays: np.ndarray) -> str:
 
 def reported(entropy: Entropy, answered: int | None = None) -> str:
     booked = Responses.of("answers", 6, BOOKED.exponent, answered or 40, answered or 40)
-    found = grant_for(booked, entropy).randomize(
-        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, BOOKED.exponent, answered)
-    )
-    assert (found.name, found.width, found.measurement) == ("answers", 40, booked)
-    Rows(found.name, found.width, found.indptr, found.columns, found.marks)  # such rows they are
-    assert found.marks.max() < 5
-    return digest(found.indptr, found.columns, found.marks)[:16]
+    law = ResponseRandomizer(6, BOOKED.exponent, answered)
+    found = randomize_rows(grant_for(booked, entropy), rows_of(truth(6, SHAPE)), law)
+    Rows("answers", 40, *found)  # such rows they are
+    assert found[2].max() < 5
+    return digest(*found)[:16]
 
 
 def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
@@ -60,13 +59,13 @@ def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
 
 
 def test_the_answers_are_the_known_ones() -> None:
-    assert (reported(Seeded(1)), reported(Seeded(1), 7)) == ("986b5d00f30c13d1", "4e6e82dda1abd140")
+    assert (reported(Seeded(1)), reported(Seeded(1), 7)) == ("eeb3d881577e8a24", "3a321a269174bb0a")
 
 
 def test_nothing_given_is_written_to() -> None:
     rows = rows_of(truth(6, SHAPE))
     before = digest(rows.indptr, rows.columns, rows.marks)
-    grant_for().randomize(rows, LAW)
+    randomize_rows(grant_for(), rows, LAW)
     assert digest(rows.indptr, rows.columns, rows.marks) == before
 
 
@@ -90,6 +89,31 @@ def test_rows_of_any_number_and_width_are_whole(answered: int | None, shape: tup
     for there, seen in ((before < 0, rate), (before >= 0, 1 - rate / 5)):
         expected = there.sum() * share * seen
         assert abs((answers >= 0)[there].sum() - expected) <= 7 * math.sqrt(max(expected, 5))
+
+
+@pytest.mark.parametrize("exponent", [1e-9, 0.25, 3.0, 40.0, 300.0])
+def test_words_beside_the_chance_are_settled_by_further_ones(
+    exponent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words of a stream round e^−exponent · 2^64, against what exact arithmetic says of any continuation."""
+    chance = LAPLACE.survival(Fraction(exponent), 64, False)
+    near = np.array([max(0, chance + shift) for shift in range(-3, 12)], np.uint64)
+    asked = []
+
+    def stream(words: Words, key: object, first: int, nonce: tuple[int, int, int]) -> None:
+        words[:] = near if nonce[0] == kernels.TRUTH else further
+        if nonce[0] != kernels.TRUTH:
+            asked.append(nonce)
+
+    monkeypatch.setattr(kernels, "stream", stream)
+    for further in (0, 2**64 - 1):
+        asked.clear()
+        found = response.untrue(Fraction(exponent), 15, np.zeros(8, np.uint32), 5)
+        words = ([int(word), *[further] * 9] for word in near)
+        right = [exact.happens(Fraction(exponent), exact.Uniform(iter(own))) for own in words]
+        assert found.tolist() == right
+        assert {nonce[::2] for nonce in asked} == {(kernels.FURTHER, 5)}
+        assert len({cell for _, cell, _ in asked}) < 5  # only the word that holds the chance, here
 
 
 def test_one_cell_of_two_symbols_is_turned() -> None:
@@ -143,23 +167,23 @@ def test_what_was_not_booked_is_refused_and_spends_nothing(
     grant = grant_for(booked)
     for _ in range(2):
         with pytest.raises(GrantError, match=complaint):
-            grant.randomize(rows_of(truth(6, SHAPE)), distribution)
+            randomize_rows(grant, rows_of(truth(6, SHAPE)), distribution)
 
 
 def test_rows_are_randomized_once() -> None:
     grant = grant_for()
-    grant.randomize(rows_of(truth(6, SHAPE)), LAW)
+    randomize_rows(grant, rows_of(truth(6, SHAPE)), LAW)
     with pytest.raises(GrantError, match="already made"):
-        grant.randomize(rows_of(truth(6, SHAPE)), LAW)
+        randomize_rows(grant, rows_of(truth(6, SHAPE)), LAW)
 
 
 def test_the_longest_row_decides_how_many_cells_may_differ() -> None:
     before = np.full(SHAPE, -1)
     before[3, :7] = 2
     booked = functools.partial(Responses.of, "answers", 6, BOOKED.exponent, size=40)
-    grant_for(booked(cells=14)).randomize(rows_of(before), LAW)
+    randomize_rows(grant_for(booked(cells=14)), rows_of(before), LAW)
     with pytest.raises(GrantError, match="cap contributions") as refusal:
-        grant_for(booked(cells=13)).randomize(rows_of(before), LAW)
+        randomize_rows(grant_for(booked(cells=13)), rows_of(before), LAW)
     assert "7" not in str(refusal.value)
     assert "14" not in str(refusal.value)
 

@@ -1,31 +1,30 @@
-"""Randomized response on every cell of sparse rows, without visiting every cell.
+"""Randomized response on every cell of a row, some rows at a time.
 
-Cells are processed in runs of whole rows. In each run the *gaps* between untrue answers are drawn one after
-another, which gives the same distribution as drawing every cell (see ``geometric``). So time and memory grow
-with the stored and the reported marks, not with the number of cells. Runs depend only on the shape, so the
-answers do not depend on the number of threads.
+A cell is answered untruly with probability p = e^−exponent, exactly: a uniform U of 64 bits decides whether
+U < p unless it is one of the two next to p, and then further words are read. Runs of rows depend only on the
+shape, so the answers do not depend on the number of threads.
 """
 
-import functools
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words32
 from hushrec.errors import GrantError
+from hushrec.models.du_leighton_patel.rows import Rows
 from hushrec.privacy.accounting.measurement import Measurement, Responses, cell_loss
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.noise.geometric import Count, geometric_gaps, threshold_passes
+from hushrec.privacy.grant import most_of
+from hushrec.privacy.noise import exact
+from hushrec.privacy.noise.distributions import LAPLACE
 from hushrec.text import above
 
-Draw = Callable[[bytes, Count, tuple[int, int], int, int], Ints]
-"""``sampler.count_draws``."""
-
 _RUN = 2**20  # approximate number of cells
-_WIDEST = 2**31 - 1  # cells of a row: column numbers have 31 bits, and no gap is longer
+_WIDEST = 2**31 - 1  # cells of a row: column numbers have 31 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +74,19 @@ class ResponseRandomizer:
         if rows.marks.max(initial=0) >= self.symbols - 1:
             raise GrantError(f"{rows.name}: a mark is not among the {self.symbols - 1} possible ones")
 
-    def draw(
-        self, rows: Rows, key: Callable[[], bytes], count_draws: Draw, *, threads: int = 2
-    ) -> tuple[Ints, Ints32, Bytes]:
+    def entries(self, rows: Rows) -> int:
+        """Bound the number of offsets and answers that ``draw`` returns. Privacy: private."""
+        answered = rows.width if self.answered is None else self.answered
+        # An empty cell is reported with at most the chance of an untrue answer.
+        invented = most_of(answered * (rows.indptr.size - 1), math.exp(-self.exponent))
+        return rows.indptr.size + rows.columns.size + invented
+
+    def draw(self, rows: Rows, key: bytes, *, threads: int = 2) -> tuple[Ints, Ints32, Bytes]:
         """Answer every answered cell: with probability e^−exponent by one of the other symbols, else truly.
 
         Args:
             rows: private, and as booked.
-            key: gives 32 bytes that were never used before.
-            count_draws: the function of the sampler.
+            key: 32 bytes that were never used before.
             threads: number of threads; the answers do not depend on it.
 
         Returns:
@@ -91,11 +94,9 @@ class ResponseRandomizer:
 
         Privacy: charged by the caller.
         """
-        from hushrec.privacy.local import kernels  # compiled code, loaded only to answer
+        from hushrec.models.du_leighton_patel import kernels  # compiled code, loaded only to answer
 
-        distribution = geometric_gaps(Fraction(self.exponent), _WIDEST + 1)
-        draw = functools.partial(count_draws, key())
-        symbols, sample = (np.frombuffer(key(), "<u4").astype(np.uint32) for _ in ("symbols", "sample"))
+        words = np.frombuffer(key, "<u4").astype(np.uint32)
         answered = rows.width if self.answered is None else self.answered
         tall = max(1, _RUN // rows.width)
 
@@ -106,26 +107,16 @@ class ResponseRandomizer:
             counts = np.empty(starts.size - 1, np.int64)
             chosen = np.empty((counts.size, self.answered or 0), np.int32)
             if self.answered is not None:
-                kernels.choose(chosen, rows.width, sample, number)
+                kernels.choose(chosen, rows.width, words, number)
                 whole = starts, columns, marks
                 starts, columns, marks = np.empty_like(starts), np.empty_like(columns), np.empty_like(marks)
                 kernels.restrict(*whole, chosen, starts, columns, marks)
-            gaps, turned = threshold_passes(draw, distribution, (0, number), counts.size * answered)
-            listed = np.empty(turned + starts[-1], np.int32)
+            turned = untrue(Fraction(self.exponent), counts.size * answered, words, number)
+            turned = turned.reshape(counts.size, answered)
+            listed = np.empty(np.count_nonzero(turned) + starts[-1], np.int32)
             reported = np.empty(listed.size, np.uint8)
-            size = kernels.respond(
-                starts,
-                columns,
-                marks,
-                gaps,
-                answered,
-                self.symbols - 1,
-                symbols,
-                number,
-                listed,
-                reported,
-                counts,
-            )
+            symbols = self.symbols - 1, words, number
+            size = kernels.respond(starts, columns, marks, turned, *symbols, listed, reported, counts)
             listed = listed[:size].copy()
             if self.answered is not None:
                 listed = chosen[np.repeat(np.arange(counts.size), counts), listed]
@@ -141,3 +132,28 @@ class ResponseRandomizer:
         # One by one, so that at most one of them is in memory twice.
         listed = np.concatenate([np.empty(0, np.int32), *parts.pop(0)])
         return indptr, listed, np.concatenate([np.empty(0, np.uint8), *parts.pop(0)])
+
+
+def untrue(exponent: Fraction, cells: int, key: Words32, run: int) -> Bools:
+    """Draw which cells of a run are answered untruly: each with probability e^−exponent, exactly.
+
+    Privacy: private.
+    """
+    from hushrec.models.du_leighton_patel import kernels
+
+    words = np.empty(cells, np.uint64)
+    kernels.stream(words, key, 0, (kernels.TRUTH, run, 0))
+    # Words below the first are below p · 2^64 with all that follows them, and none from the second on is.
+    least, most = (np.uint64(LAPLACE.survival(exponent, 64, above)) for above in (False, True))
+    turned: Bools = words < least
+    for cell in np.flatnonzero((words >= least) & (words < most)).tolist():
+
+        def further(cell: int = cell) -> Iterator[int]:
+            word = np.empty(1, np.uint64)
+            for number in itertools.count():
+                kernels.stream(word, key, number, (kernels.FURTHER, cell, run))
+                yield int(word[0])
+
+        uniform = exact.Uniform(itertools.chain([int(words[cell])], further()))
+        turned[cell] = exact.happens(exponent, uniform)
+    return turned

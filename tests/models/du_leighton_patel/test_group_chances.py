@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.privacy.local import kernels
+from hushrec.models.du_leighton_patel import kernels
 
 KEEP, GROUP = 0.4, 0.7
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.privacy.local import kernels as local_kernels
+from hushrec.models.du_leighton_patel import kernels as local_kernels
 from hushrec.privacy.noise import kernels as noise_kernels
 
 KEY = np.arange(8, dtype=np.uint32)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from hushrec.errors import BudgetError, GrantError
+from hushrec.models.du_leighton_patel import substitution
+from hushrec.models.du_leighton_patel.rows import Rows
+from hushrec.models.du_leighton_patel.substitution import SubstitutionRandomizer, worst_per_slot
 from hushrec.privacy.accounting.measurement import Responses, Substitutions
-from hushrec.privacy.local import substitution
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
 
 
 def distribution(keep, group, groups):
@@ -247,7 +247,7 @@ def many(seed=0):
 
 
 def drawn(given, each, salt=b""):
-    return each.draw(given, lambda: hashlib.sha256(salt + b"slots").digest(), None)
+    return each.draw(given, hashlib.sha256(salt + b"slots").digest())
 
 
 def test_rows_come_out_as_rows():
@@ -293,5 +293,5 @@ def test_what_is_kept_for_sure_is_kept():
 
 
 def test_to_look_at_the_law_loads_no_compiler():
-    code = "import sys, hushrec.privacy.local.substitution; assert 'numba' not in sys.modules"
+    code = "import sys, hushrec.models.du_leighton_patel.substitution; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,1 +1,0 @@
-"""Local randomizers: each person's row is randomized alone, before anyone else sees it."""
