@@ -80,13 +80,6 @@ def test_interactions_need_no_rating_which_is_found_unless_it_has_a_role():
         named("user what", UNRATED)
 
 
-def test_names_may_suggest_times_or_verdicts():
-    times, verdicts = ["created_at", "ratedOn", "Zeitpunkt"], ["event", "clicked", "is_recommended"]
-    names = [*times, *verdicts, "update", "watchtime"]
-    assert [name for name in names if columns.sounds_like_time(name)] == times
-    assert [name for name in names if columns.sounds_like_verdict(name)] == verdicts
-
-
 # -- what an error advises ---------------------------------------------------------------------------------
 
 

@@ -156,7 +156,7 @@ def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spa
     table = memory.table()
     frame, here = (
         spark.createDataFrame(table.to_pandas()),
-        hr.check(table, memory.domain).facts() | {"hints": []},
+        hr.check(table, memory.domain).facts() | {"columns": {}, "unused": [], "hints": []},
     )
     assert here["ratings"] == memory.n_entries
     assert hr.check(frame, memory.domain).facts() == here

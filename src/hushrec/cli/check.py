@@ -20,7 +20,7 @@ def check(
 ) -> None:
     """Check a file before a fit is charged. CONFIDENTIAL.
 
-    Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
+    Prints what was read, dropped or changed, and why. Charges nothing. The exit code is 2 if a fit
     would be refused.
     """
     from hushrec.data.check import check

@@ -5,8 +5,7 @@ never shown: only the separator of a line that may be a record is named.
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -109,33 +108,6 @@ _KNOWN = {
     "epsilon": "personal_epsilon",
     "privacy": "personal_epsilon",
 }
-
-_TIMES = {
-    *(
-        "at",
-        "created",
-        "date",
-        "datetime",
-        "day",
-        "epoch",
-        "on",
-        "time",
-        "timestamp",
-        "ts",
-        "updated",
-        "when",
-    ),
-    *("datum", "datumzeit", "uhrzeit", "zeit", "zeitpunkt", "zeitstempel", "fecha", "horodatage"),
-}
-"""Words of names of columns of times, English and a few others."""
-_VERDICTS = {
-    *("action", "bought", "click", "clicked", "count", "disliked", "dislike", "event", "feedback", "label"),
-    *("like", "liked", "likes", "preference", "purchased", "quantity", "rated", "rating", "ratings"),
-    *("recommend", "recommended", "returned", "score", "skipped", "star", "stars", "target", "thumb"),
-    *("thumbs", "vote", "voted", "votes", "watched", "weight", "bewertung", "menge", "sterne"),
-}
-"""Words of names of columns that may say whether a user wanted an item, English and a few others."""
-
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -252,20 +224,6 @@ def by_name(
 def role_of(name: str) -> str | None:
     """Return the role that a column of this name usually has, None if it is not a usual name."""
     return _KNOWN.get(_folded(name))
-
-
-def sounds_like_time(name: str) -> bool:
-    """Return True if the name suggests times: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
-    return not _TIMES.isdisjoint(_words(name))
-
-
-def sounds_like_verdict(name: str) -> bool:
-    """Return True if the name suggests what a user thought or did: ``is_recommended``, ``clicked``."""
-    return not _VERDICTS.isdisjoint(_words(name)) and not sounds_like_time(name)
-
-
-def _words(name: str) -> Iterator[str]:
-    return (word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
 
 
 def _folded(name: str) -> str:
