@@ -158,7 +158,7 @@ def cleaned(
     for scan in opened if again else ():
         if scan.arrow is not None:
             scan.arrow = contained(scan.arrow.read_all)
-    return cleaner, cleaner.clean(opened, reading.columns, reading.decimal)
+    return cleaner, cleaner.clean(opened, reading.decimal)
 
 
 _TEXT, _PACKED = 8, 2
@@ -199,7 +199,7 @@ def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
     if settings := reading.of_text:
         raise DataError(
-            f"Spark does not take {' and '.join(settings)}: it reads Parquet, or .csv and .tsv with a "
-            "header; open others with one of its readers, and load the DataFrame"
+            f"Spark does not take {' and '.join(settings)}: it reads Parquet; open others with one of its "
+            "readers, and load the DataFrame"
         )
     return load_spark(source, domain, columns=reading.columns)
