@@ -190,8 +190,7 @@ def test_experiments_say_what_people_ask_for():
     asked = people.with_personal_epsilon(mine)
     mine[0] = 9
     assert asked.personal_epsilon.tolist() == [1, 3]
-    assert people.with_personal_epsilon({"y": 2.0, "x": 0, "z": 5}).personal_epsilon.tolist() == [0, 2]
-    for wrong in ({"x": 1.0}, [1.0], [1.0, -1], [1.0, np.inf], ["1", "2"], [True, False]):
+    for wrong in ([1.0], [1.0, -1], [1.0, np.inf], ["1", "2"], [True, False]):
         with pytest.raises(DataError, match=r"for each user|each user an ε that is a number"):
             people.with_personal_epsilon(wrong)
 

@@ -11,7 +11,7 @@ Privacy: private.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -325,15 +325,12 @@ class People:
         arrays = {name: getattr(self, name) for name in names}
         return {name: None if array is None else array[where] for name, array in arrays.items()}
 
-    def with_personal_epsilon(self, personal_epsilon: Floats | Mapping[str, float]) -> Self:
+    def with_personal_epsilon(self, personal_epsilon: Floats) -> Self:
         """Return the same rows with these requested ε, for experiments.
 
         Args:
-            personal_epsilon: shape (n_users,), in the order of ``users``; or user id to ε for every user.
+            personal_epsilon: shape (n_users,), in the order of ``users``.
         """
-        if isinstance(personal_epsilon, Mapping):
-            requested = [personal_epsilon.get(user, np.nan) for user in self.users.to_pylist()]
-            personal_epsilon = np.array(requested)
         epsilons = np.array(personal_epsilon)
         if epsilons.dtype.kind not in "fiu":
             raise DataError("give each user an ε that is a number, not text or a truth value")
@@ -386,9 +383,7 @@ class People:
         return 1 if self.folder is None else len(_cuts(self.indptr, self._per_block))
 
     def blocks(self) -> Iterator["People"]:
-        """Yield the rows block by block, in memory: themselves, or what is mapped from a folder at a time.
-
-        The order is the same in every pass. A thread reads the next block of a folder ahead.
+        """Yield the rows block by block: themselves, or what is mapped from a folder, the next one ahead.
 
         Raises:
             DataError: a file is damaged.

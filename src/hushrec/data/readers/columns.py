@@ -13,22 +13,27 @@ from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 _MARKS = {
-    "\t": 'tabs: give format="tsv"',
-    ";": 'semicolons: give separator=";"',
-    "::": '"::" and has no header: give format="dat"',
-    "|": '"|": give separator="|"',
-    ",": 'commas: give format="csv"',
+    "\t": ("tabs", 'format="tsv"'),
+    ";": ("semicolons", 'separator=";"'),
+    "::": ('"::" and has no header', 'format="dat"'),
+    "|": ('"|"', 'separator="|"'),
+    ",": ("commas", 'format="csv"'),
 }
-"""Separators, each with the fix for a line that it divides; the first that occurs counts."""
+"""Separators, each with its name and the fix for a line that it divides; the first that occurs counts."""
 _WIDE = 8  # columns; a table of records has fewer: chosen by hand
 _SHOWN = 12  # names in an error: chosen by hand
 
 
+def divided_by(line: str) -> str:
+    """Name the separator that a line holds; empty if it holds none."""
+    return next((name for mark, (name, _) in _MARKS.items() if mark in line), "")
+
+
 def divided(line: str) -> str:
     """Advise on a line that was read as one field but holds another separator; empty if it holds none."""
-    for mark, fix in _MARKS.items():
+    for mark, (name, fix) in _MARKS.items():
         if mark in line:
-            return f"its lines are one field, and seem to be divided by {fix}"
+            return f"its lines are one field, and seem to be divided by {name}: give {fix}"
     return ""
 
 
