@@ -170,7 +170,7 @@ def test_what_is_right_has_no_hint():
     off = ["77", *(str(1 + k % 5) for k in range(RECORDS - 1))]
     for source in (records(), records().clear(), records(rating=off), records(clicked=[1, 0] * 200)):
         assert hints(source) == ()
-    assert hints(records(), domain(likes=4)) == hints(records(), COUNTED) == ()
+    assert hints(records(), domain(likes=4)) == hints(records().drop("rating"), GIVEN) == ()
 
 
 def test_people_who_are_written_differently():
@@ -208,6 +208,8 @@ def test_columns_are_named_as_they_are_read_or_not_whatever_holds_them(tmp_path)
     assert "columns  user_id as user_id, item_id as item_id" in str(found)
     given = hr.check(source, GIVEN)
     assert {*given.unused} == {"rating", "Zeitpunkt", "clicked"}
+    (hint,) = given.hints
+    assert "every record counts as an item that the user gave or liked" in hint
     (tmp_path / "u.data").write_text("SECRET\t100\t5\t9\n")
     assert hr.check(tmp_path / "u.data", domain()).columns["rating"] == "column 2"
 

@@ -29,6 +29,11 @@ from hushrec.documents.document import Block, Document, Facts, Paragraph, Points
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
 _STEPS = (25, 20, 10, 5, 2, 1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01)  # of usual scales: chosen by hand
+_EVERY_RECORD = (
+    "Whatever these columns say, every record counts as an item that the user gave or liked: {}. Leave out "
+    "the records of what a user did not want; or, if people rate, declare the scale and which ratings are "
+    "likes (hushrec domain --scale LO HI STEP --likes RATING)."
+)
 _ACCEPT = "If this is right, accept it:"
 _VERDICTS: dict[Refusal, str] = {
     "nobody": "no one has an item left.",
@@ -55,7 +60,8 @@ class Check:
         dropped: how many records were read, and what was dropped or changed.
         columns: role to the column that is read for it; empty if the source was loaded before.
         unused: names of the other columns.
-        hints: user ids that differ only by blanks or case, and a scale that would hold all ratings.
+        hints: user ids that differ only by blanks or case, a scale that would hold all ratings, and that
+            unused columns do not say what interactions are.
 
     Privacy: private, for the curator alone. ``repr`` shows nothing of it.
     """
@@ -175,12 +181,12 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     cleaner, scans = cleaned(parts_of(source, reading), domain, reading, again=True)
     with closing(cleaner):
         people = in_memory(cleaner)
-        return _summed(
-            people,
-            columns=dict(pair for scan in scans for pair in scan.columns.items()),
-            unused=tuple(dict.fromkeys(name for scan in scans for name in scan.unused)),
-            hints=tuple(_hints(cleaner, scans, reading.decimal, people.dropped)) if scans else (),
-        )
+        columns = dict(pair for scan in scans for pair in scan.columns.items())
+        unused = tuple(dict.fromkeys(name for scan in scans for name in scan.unused))
+        hints = [*_hints(cleaner, scans, reading.decimal, people.dropped)] if scans else []
+        if unused and domain.rating_scale is None:
+            hints.append(_EVERY_RECORD.format(", ".join(unused[:12])))
+        return _summed(people, columns=columns, unused=unused, hints=tuple(hints))
 
 
 def _summed(loaded: AnyPeople, **of_source: Any) -> Check:
