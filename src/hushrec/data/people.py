@@ -210,16 +210,6 @@ class People:
         return np.diff(self.indptr)
 
     @property
-    def exceeds_declared_users(self) -> bool:
-        """True if there are more users than ``domain.max_users`` declares. Privacy: private.
-
-        Loading does not refuse them, and a charge only above twice as many: near the bound, one more user
-        would decide whether there is a release. The curator should check this once, and declare a larger
-        bound from public knowledge.
-        """
-        return self.n_users > self.domain.max_users
-
-    @property
     def has_personal_epsilon(self) -> bool:
         """True if users request their own ε. Privacy: public, determined by the source's columns."""
         return self.personal_epsilon is not None

@@ -183,11 +183,6 @@ class SparkPeople:
         """Number of ratings or interactions."""
         return sum(part.entries for part in self._parts)
 
-    @property
-    def exceeds_declared_users(self) -> bool:
-        """True if there are more users than ``domain.max_users`` declares."""
-        return self.n_users > self.domain.max_users
-
     def capped(self, max_per_user: int) -> Self:
         """Keep at most ``max_per_user`` entries of each user, as ``People.capped`` does, while reading."""
         most = whole(max_per_user, "cap", 1, DataError)
