@@ -106,7 +106,7 @@ def load(
         where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder, which is deleted
             at the end of a ``with`` statement, when the people are no longer in use, or with the program; the
             ``Path`` of a new folder; ``"auto"``, on disk if memory may not suffice; or ``"spark"``, in the
-            cluster of the active session, which reads the source itself.
+            cluster of the active session, which reads Parquet itself.
         progress: receives the progress of reading, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
