@@ -177,22 +177,14 @@ def test_a_folder_is_kept_and_takes_the_place_of_the_files(here, hushrec, refuse
 @pytest.mark.spark
 def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
     """A model that needs more than sums is refused before its ledger exists."""
-    table = str(Path("train.parquet").resolve())  # Spark was started in another folder
-    pl.read_csv("train.csv", infer_schema=False).write_parquet(table)
-    shown = hushrec(fit(budget, source=table, more="--where spark"))
+    shown = hushrec(fit(budget, more="--where spark"))
     assert hr.Release.open("films.safetensors").statement.private
     assert HEADING in shown.err
-    assert "train.parquet: " in shown.err
+    assert "train.csv: " in shown.err
     told = refused(fit(budget, out="b.safetensors", more="--where spark --format csv"))
     assert "Spark does not take format=" in told
     told = refused(
-        fit(
-            budget,
-            source=table,
-            ledger="new.db",
-            out="b.safetensors",
-            more="--where spark --model private-als",
-        )
+        fit(budget, ledger="new.db", out="b.safetensors", more="--where spark --model private-als")
     )
     assert "PrivateALS" in told
     assert not Path("new.db").exists()

@@ -159,7 +159,8 @@ def everywhere(made, folder):
     """The same records in whatever holds them."""
     made.write_parquet(folder / "r.parquet")
     made.write_csv(folder / "r.csv")
-    yield from (folder / name for name in ("r.parquet", "r.csv"))
+    made.write_ndjson(folder / "r.jsonl")
+    yield from (folder / name for name in ("r.parquet", "r.csv", "r.jsonl"))
     yield from (made, made.lazy(), made.to_arrow(), made.to_arrow().to_reader(7), made.to_pandas())
     with piped(folder / "pipe.csv", [made.write_csv().encode()]) as pipe:
         yield pipe

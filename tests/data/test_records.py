@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import math
 import unicodedata
 from collections import Counter
@@ -175,6 +176,11 @@ def double_colons(columns, given, path):
     return path
 
 
+def json_lines(columns, given, path):
+    path.write_text("".join(json.dumps(dict(zip(columns, record, strict=True))) + "\n" for record in given))
+    return path
+
+
 def parquet(columns, given, path):
     frame(columns, given).write_parquet(path)
     return path
@@ -195,6 +201,7 @@ SOURCES = {
     "r.csv": text,
     "r.tsv.gz": lambda *made: text(*made, "\t", gzip.open),
     "r.dat": double_colons,
+    "r.jsonl": json_lines,
     "r.parquet": parquet,
     "polars": lambda *made: frame(*made[:2]),
     "a lazy frame": lambda *made: frame(*made[:2]).lazy(),
@@ -221,6 +228,8 @@ def test_every_kind_of_source_gives_what_a_dictionary_gives(
     columns = ["count" if name == "rating" and kind == "counts" else name for name in columns]
     domain = Domain(["1", "2", "\u00e9"], users=roster, **KINDS[kind], **FACTS)
     positions = source == "r.dat"
+    if source == "r.jsonl" and not given:
+        given = [("",) * len(columns)]  # since the keys are those of the records
     places = {name: place for place, name in enumerate(columns) if name != "rating" or domain.rating_scale}
     made = SOURCES[source](columns, given, tmp_path_factory.mktemp("source") / source.split()[-1])
     want = expected(domain, columns, given)

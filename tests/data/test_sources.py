@@ -10,7 +10,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.readers.sources import parts_of
+from hushrec.data.readers.sources import parts, parts_of
 from hushrec.data.reading import PLAIN
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused, rows
@@ -51,13 +51,22 @@ def test_all_ways_to_name_files_give_the_same(folder, monkeypatch):
     mixed[1].write_bytes((folder / "b.csv").read_bytes().replace(b"\n", b"\r\n", 2))
     assert rows([mixed[0].to_arrow().to_reader(), *mixed[1:]]) == CLEAN
     mixed[1].unlink()
+    (folder / "d.jsonl").write_bytes(b'{"user":"z","item":30,"rating":1,"timestamp":0}\n')
     table(RECORDS[3:]).write_parquet(folder / "e.parquet")
-    assert rows(["*.csv", folder / "e.parquet"]) == CLEAN
+    assert rows(["d.jsonl", "*.csv", folder / "e.parquet"]) == [*CLEAN, ("z", "30", 1.0, 0)]
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_name_with_signs_of_a_pattern_is_a_name(tmp_path):
+    for name in ("r[1].csv", "r1.csv"):
+        (tmp_path / name).write_bytes(HEAD + f"{name[1]},10,1,0\n".encode())
+    assert [part.file.name for part in parts(tmp_path / "r[1].csv", PLAIN)] == ["r[1].csv"]
+    assert [part.file.name for part in parts(tmp_path / "r[12].csv", PLAIN)] == ["r1.csv"]
+    assert [user for user, *_ in rows(tmp_path)] == ["1", "["]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_partition_columns_are_read(tmp_path, suffix):
-    write = {"parquet": "write_parquet", "csv": "write_csv"}[suffix]
+    write = {"parquet": "write_parquet", "csv": "write_csv", "jsonl": "write_ndjson"}[suffix]
     for user, item, rating, stamp in RECORDS:
         place = tmp_path / "ratings" / f"year={stamp}" / f"rating={rating}"
         place.mkdir(parents=True)

@@ -201,10 +201,10 @@ def test_what_is_no_table_is_refused_with_its_row(tmp_path, name, content, messa
         ("ratings", {}, "does not tell the format; give format= one of csv"),
         ("ratings.xlsx", {}, "does not tell the format"),
         ("ratings.parquet.gz", {}, "damaged"),
-        ("ratings.feather", {}, "Arrow IPC is not read; give the table: pyarrow.feather.read_table"),
+        ("ratings.feather", {}, "Arrow IPC files are not read; give the table: pyarrow.feather.read_table"),
         ("ratings.dat", {"separator": ";"}, "separator= apply to the formats csv and tsv, not to dat"),
         ("ratings.txt", {"decimal": ","}, "apply to the formats csv and tsv"),
-        ("ratings.jsonl", {}, r"JSON is not read; give the table: duckdb.read_json\(path\)"),
+        ("ratings.jsonl", {"quotes": False}, "apply to the formats csv and tsv"),
         ("ratings.parquet", {"separator": ";", "decimal": ","}, "separator= and decimal= apply to"),
         ("r.csv", {"format": "xml"}, "format='xml' is unknown; the formats are csv, tsv, u.data"),
         ("r.csv", {"decimal": "·"}, "decimal='·' is not a decimal sign; give"),
@@ -228,7 +228,7 @@ def test_what_is_said_of_files_of_text_is_named_and_stays():
 
 def test_the_name_tells_the_format(tmp_path):
     names = {"u.data": "u.data", "ua.test": "u.data", "u5.base": "u.data", "R.CSV": "csv", "r.csv.gz": "csv"}
-    names |= {"a.tab.zst": "tsv", "r.dat": "dat", "r.txt": "text", "a.pq": "parquet"}
+    names |= {"a.tab.zst": "tsv", "r.dat": "dat", "r.txt": "text", "a.pq": "parquet", "r.ndjson": "jsonl"}
     assert {name: recognise(tmp_path / name) for name in names} == names
     assert set(names.values()) == set(FORMATS)
 
@@ -245,7 +245,7 @@ def test_the_file_at_fault_is_named(tmp_path, monkeypatch):
     assert "a.csv cannot be opened: Permission denied" in refused(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("name", ["r.csv.gz", "r.txt.gz", "r.csv.zst"])
+@pytest.mark.parametrize("name", ["r.csv.gz", "r.txt.gz", "r.csv.zst", "r.jsonl.zst"])
 def test_a_bomb_is_refused_in_bounded_memory(tmp_path, name):
     """It would unpack to 80 MB: refused at the first 64 MiB, in the memory of a few blocks."""
     content = HEAD + (b"SECRET7,10,1," + b"x" * 9_986 + b"\n") * 8_000
@@ -269,7 +269,7 @@ def test_files_and_pipes_are_bounded_by_their_bytes(tmp_path):
         said = refused(tmp_path / name, max_bytes=9999)
         assert "more than 9999 bytes; if it should, pass a larger max_bytes" in said
         assert rows(tmp_path / name, max_bytes=99_999) == [("SECRET7", "10", 1.0)]
-    for name, line in {"p.csv": b"SECRET,10,1\n", "p.txt": b"SECRET 10 1\n"}.items():
+    for name, line in {"p.csv": b"SECRET,10,1\n", "p.txt": b"SECRET 10 1\n", "p.jsonl": b"{}\n"}.items():
         with piped(tmp_path / name, iter(lambda line=line: line * 5000, None)):  # without end
             assert "more than 9999999 bytes" in refused(tmp_path / name, max_bytes=9_999_999)
     with piped(tmp_path / "q.txt", iter(lambda: b"SECRET " * 5000, None)):
@@ -281,8 +281,8 @@ BYTES = [b",", b'"', b"\n", b"\r", b"\t", b":", b" ", b"1", b"x", b"{", b"}", b"
 
 @settings(derandomize=True, max_examples=150, deadline=None)
 @given(
-    st.sampled_from(["r.csv", "r.tsv", "u.data", "r.dat", "r.txt", "r.csv.gz"]),
-    st.sampled_from([b"", HEAD, HEAD.replace(b",", b"\t"), b"sep=;\n"]),
+    st.sampled_from(["r.csv", "r.tsv", "u.data", "r.dat", "r.txt", "r.csv.gz", "r.jsonl"]),
+    st.sampled_from([b"", HEAD, HEAD.replace(b",", b"\t"), b"sep=;\n", b'{"user":1,"item":10,"rating":1}\n']),
     st.lists(st.sampled_from(BYTES)),
 )
 def test_any_bytes_are_read_or_refused(tmp_path_factory, name, head, parts):

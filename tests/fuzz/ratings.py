@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import tempfile
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -33,6 +34,7 @@ TEXT = {
     "u.data": lines("\t"),
     "r.dat": lines("::"),
     "r.txt": lines(" "),
+    "r.jsonl": "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in ROWS),
 }
 SEPARATORS = [",", "\t", "::", " ", ":", "\n", '"']
 

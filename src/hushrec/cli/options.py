@@ -380,7 +380,8 @@ Where = Annotated[
         metavar="auto|memory|disk|spark|FOLDER",
         help="Where the records are kept: in memory; on disk, in temporary files (in TMPDIR); in a new "
         "folder, private to you, which later commands take in place of the files; by Spark, which reads "
-        "Parquet (docs/large.md); auto: on disk if they may exceed this machine's memory.",
+        "Parquet, .csv or .tsv with a header, or a table by its name (docs/large.md); auto: on disk if they "
+        "may exceed this machine's memory.",
     ),
 ]
 

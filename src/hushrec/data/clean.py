@@ -7,6 +7,7 @@ Privacy: private.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
@@ -19,8 +20,11 @@ from hushrec.data.declarations import MAX_ID_BYTES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, Roles
+from hushrec.data.readers.delimited import has_records, json_fault, opened
 from hushrec.data.readers.duck import ROOM, connect, explained, lacks_room
-from hushrec.data.readers.scans import Scan, mended
+from hushrec.data.readers.scans import Scan, csv_relation, mended, of_keys
+from hushrec.data.readers.sources import Part
+from hushrec.data.reading import PLAIN, Columns
 from hushrec.errors import DataError
 from hushrec.progress import fraction, listening
 
@@ -172,12 +176,14 @@ class Cleaner:
         """True if rows have values: ratings, or counts."""
         return self.domain.feedback == "ratings" or self.domain.counts is not None
 
-    def clean(self, scans: list[Scan], decimal: str = ".") -> list[Scan]:
+    def clean(self, scans: list[Scan], columns: Columns, decimal: str = ".") -> list[Scan]:
         """Clean all records, into the table ``records``; return the scans as they were read.
 
         Raises:
             DataError: a file cannot be read. Names the file and the row.
         """
+        keyed = (self._keyed(scan, columns) for scan in scans)
+        scans = [scan for scan in keyed if scan is not None]
         self._present = scans[0].roles if scans else set()
         for scan in scans:
             if other := self._present ^ scan.roles:
@@ -194,8 +200,20 @@ class Cleaner:
             return scans
         for place, scan in enumerate(scans):  # a file may end its lines in two ways; DuckDB reads one
             if (again := mended(scan)) is not None:
-                return self.clean([*scans[:place], again, *scans[place + 1 :]], decimal)
+                return self.clean([*scans[:place], again, *scans[place + 1 :]], columns, decimal)
         raise self._explained(failed, scans, decimal) from None
+
+    def _keyed(self, scan: Scan, columns: Columns) -> Scan | None:
+        """Find the columns of a file of JSON; None if it holds no record."""
+        if scan.cells:
+            return scan
+        try:
+            names = [name for (name,) in self.db.execute(scan.relation).fetchall()]
+        except duckdb.Error as error:
+            failed = error
+        else:
+            return of_keys(scan, names, self.roles, columns) if names or has_records(scan.text) else None
+        raise DataError(_of_scan(failed, scan))
 
     def _clean(self, scans: list[Scan], decimal: str) -> None:
         self._run(self._sql(" UNION ALL ".join(scan.select(decimal) for scan in scans) or NOTHING))
@@ -348,6 +366,24 @@ class Cleaner:
         return rows, repeats, beyond
 
 
+def require_readable(sources: list[Part]) -> None:
+    """Read files of text with headers to their ends, and refuse them as loading would.
+
+    Raises:
+        DataError: a file cannot be read. Names the file and the row.
+    """
+    for part in sources:
+        file = opened(part, PLAIN, headerless=False)
+        records, message = csv_relation(file, len(file.fields or [])), ""
+        with closing(connect()) as db:
+            try:
+                db.execute(f"SELECT count(c0) FROM {records}").fetchall()
+            except duckdb.Error as error:
+                message = explained(error, file.name)
+        if message:
+            raise DataError(message)
+
+
 def roles_of(domain: Domain) -> Roles:
     """Return the columns that are read under a domain, whether or not a source must have them."""
     if domain.rating_scale is not None:
@@ -357,7 +393,8 @@ def roles_of(domain: Domain) -> Roles:
 
 def _of_scan(error: Exception, scan: Scan) -> str:
     if scan.text is not None:
-        return explained(error, scan.name)
+        of_json = "JSON" in str(error) or scan.kinds.get("user_id", "json") == "json"
+        return (json_fault(scan.text) if of_json else "") or explained(error, scan.name)
     if lacks_room(error):
         return ROOM
     if scan.arrow is None:

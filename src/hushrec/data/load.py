@@ -106,7 +106,7 @@ def load(
         where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder, which is deleted
             at the end of a ``with`` statement, when the people are no longer in use, or with the program; the
             ``Path`` of a new folder; ``"auto"``, on disk if memory may not suffice; or ``"spark"``, in the
-            cluster of the active session, which reads Parquet itself.
+            cluster of the active session, which reads the source itself.
         progress: receives the progress of reading, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
@@ -158,7 +158,7 @@ def cleaned(
     for scan in opened if again else ():
         if scan.arrow is not None:
             scan.arrow = contained(scan.arrow.read_all)
-    return cleaner, cleaner.clean(opened, reading.decimal)
+    return cleaner, cleaner.clean(opened, reading.columns, reading.decimal)
 
 
 _TEXT, _PACKED = 8, 2
@@ -199,7 +199,7 @@ def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
     if settings := reading.of_text:
         raise DataError(
-            f"Spark does not take {' and '.join(settings)}: it reads Parquet; open others with one of its "
-            "readers, and load the DataFrame"
+            f"Spark does not take {' and '.join(settings)}: it reads Parquet, or .csv and .tsv with a "
+            "header; open others with one of its readers, and load the DataFrame"
         )
     return load_spark(source, domain, columns=reading.columns)

@@ -12,6 +12,7 @@ FORMATS = {
     "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
     "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
     "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
+    "jsonl": "JSON lines: an object for each record",
     "parquet": "Parquet",
 }
 MAX_BYTES = 16 << 30

@@ -1,6 +1,7 @@
 """What Spark reads becomes the people that ``load`` finds, however Spark cuts and repeats its tasks."""
 
 import datetime
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hushrec.data.readers.columns import RATED
 from hushrec.data.reading import Reading
 from hushrec.data.spark import records
 from hushrec.data.spark.people import counts_in
-from hushrec.data.spark.records import load_spark, of_roles, opened
+from hushrec.data.spark.records import Records, load_spark, of_roles, opened
 from hushrec.errors import DataError
 
 pytestmark = pytest.mark.spark
@@ -107,7 +108,7 @@ def test_small_batches_of_a_task_make_few_pieces(table):
     """Each piece is a row of the shuffle: a piece of every batch for every part took four times as long."""
     batches = table.to_arrow().to_batches(max_chunksize=10)
     assert len(batches) == 300
-    pieces = list(records._cleaned(iter(batches), ASKING, 7))
+    pieces = list(records._cleaned(iter(batches), ASKING, 7, text=False))
     assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
 
 
@@ -211,7 +212,7 @@ def test_nothing_at_all(spark):
             load_spark(frame, DOMAIN, parts=parts)
 
 
-# -- files and frames ----------------------------------------------------------------------------------------
+# -- files, tables, databases ------------------------------------------------------------------------------
 
 USERS = ["007", "7", "NA", "null", 'say "so"', "a, b", "", " b ", "\\", "café"]
 
@@ -228,11 +229,25 @@ def check(made, ratings):
         require_same(made, ratings)
 
 
-def test_files_are_what_load_reads(spark, written, tmp_path):
-    written[:30].write_parquet(tmp_path / "a.parquet")
-    written[30:].write_parquet(tmp_path / "b.parquet")
-    for paths in (tmp_path, [tmp_path / "a.parquet", str(tmp_path / "b.parquet")]):
-        check(load_spark(paths, DOMAIN, parts=2), load(tmp_path, DOMAIN))
+@pytest.mark.parametrize(
+    "name",
+    ["r.csv", "folder", *(pytest.param(name, marks=FULL) for name in ("r.tsv", "r.csv.gz", "several"))],
+)
+def test_files_are_what_load_reads(spark, written, tmp_path, name):
+    path = tmp_path / name
+    if name == "r.csv.gz":
+        path.write_bytes(gzip.compress(written.write_csv().encode()))
+    elif name == "folder":
+        path.mkdir()
+        written[:30].write_parquet(path / "a.parquet")
+        written[30:].write_parquet(path / "b.parquet")
+    elif name == "several":
+        path = [tmp_path / "a.csv", str(tmp_path / "b.csv")]
+        written[:30].write_csv(path[0])
+        written[30:].write_csv(path[1])
+    else:
+        written.write_csv(path, separator="\t" if name == "r.tsv" else ",")
+    check(load_spark(path, DOMAIN, parts=2), load(path, DOMAIN))
 
 
 def test_names_of_folders_are_columns_of_text(spark, written, tmp_path):
@@ -262,6 +277,34 @@ def test_an_opt_out_in_one_file_alone_is_seen(spark, written, tmp_path):
         assert [block.personal_epsilon.tolist() for block in made.blocks()] == [[0.0]]
 
 
+def test_headers_that_differ_are_refused(spark, written, tmp_path):
+    """Spark would read the second file by the header of the first."""
+    written.write_csv(tmp_path / "a.csv")
+    written.select("movieId", "userId", "rating", "timestamp").write_csv(tmp_path / "b.csv")
+    with pytest.raises(DataError, match="Spark failed"):
+        load_spark([tmp_path / "a.csv", tmp_path / "b.csv"], DOMAIN, parts=1)
+
+
+def test_tables_and_views(spark, written, tmp_path):
+    ratings = load(written, DOMAIN)
+    frame = spark.createDataFrame(written.to_arrow())
+    frame.createOrReplaceTempView("seen_ratings")
+    check(load_spark("seen_ratings", DOMAIN, parts=1), ratings)
+    frame.write.saveAsTable("kept_ratings")
+    try:
+        check(load_spark("kept_ratings", DOMAIN, parts=1), ratings)
+    finally:
+        spark.sql("DROP TABLE kept_ratings")
+
+
+def test_a_database_through_sparks_own_reader(spark, written):
+    """Derby, which comes with Spark."""
+    url = "jdbc:derby:memory:hushrec;create=true"
+    spark.createDataFrame(written.to_arrow()).write.jdbc(url, "ratings")
+    frame = spark.read.jdbc(url, "ratings")
+    check(load_spark(frame, DOMAIN, parts=2), load(written, DOMAIN))
+
+
 def test_a_dataframe_of_spark_stays_there(spark, written, tmp_path):
     frame = spark.createDataFrame(written.rename({"userId": "who"}).to_arrow())
     named = Reading(columns={"user_id": "who"})
@@ -280,20 +323,22 @@ def test_columns_are_found_by_position(spark):
         [("1", "2", "3", "4")], "`a.b` string, `x``y` string, Stars string, stars string"
     )
     columns = {"user_id": "a.b", "item_id": "x`y", "rating": "stars"}
-    found = of_roles(frame, "the table", columns, RATED)
+    found = of_roles(Records(frame, "the table"), columns, RATED)
     assert found.columns == ["user_id", "item_id", "rating"]
     assert found.collect()[0].asDict() == {"user_id": "1", "item_id": "2", "rating": "4"}
     with pytest.raises(DataError, match="the table: no column for user_id"):
-        of_roles(frame, "the table", {"user_id": "A.B"}, RATED)
+        of_roles(Records(frame, "the table"), {"user_id": "A.B"}, RATED)
 
 
 def test_what_cannot_be_opened_is_named(spark, tmp_path):
     for source in ([], 5, [5], pl.DataFrame(), {"a": 1}):
-        with pytest.raises(DataError, match="or paths of Parquet; load others with another where="):
+        with pytest.raises(DataError, match="or paths; load others with another where="):
             opened(source)
     (tmp_path / "_delta_log").mkdir()
     for source, message in (
-        ([tmp_path / "nowhere", tmp_path / "else"], "nowhere and 1 more cannot be read as Parquet"),
+        (str(tmp_path / "nowhere.csv"), r"nowhere\.csv is neither a table .* nor readable as text"),
+        ([tmp_path / "nowhere", tmp_path / "else"], "nowhere and 1 more is neither a table .* as Parquet"),
+        (["a.csv", "b.parquet"], "files of several formats"),
         (tmp_path, "whose files also hold deleted rows"),
         (spark.readStream.format("rate").load(), "a stream, which has no end"),
     ):

@@ -8,6 +8,7 @@ Privacy: private; errors name the file and the row, never a cell.
 """
 
 import csv
+import json
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -241,3 +242,35 @@ def has_mixed_ends(file: TextFile) -> bool:
         both += pairs
         lone = lone or chunk.count(b"\n") > pairs
     return lone and both > 0
+
+
+def has_records(file: TextFile | None) -> bool:
+    """Return True if a file has a line that is not blank."""
+    return file is not None and any(line.strip(_MARK + b" \t\r\n") for line in chunks(file, by_line=True))
+
+
+def json_fault(file: TextFile) -> str:
+    """Say which line of a file is the first that is not one JSON object; empty if all are."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(read := dict(pairs)) < len(pairs):
+            raise ValueError
+        return read
+
+    for row, line in enumerate(chunks(file, by_line=True), 1):
+        where = f"{file.name}, row {row}"
+        if len(line) > LARGEST_RECORD:
+            return f"{where}: {TOO_LONG}"
+        try:
+            text = line.removeprefix(_MARK if row == 1 else b"").decode()
+        except UnicodeDecodeError:
+            return f"{where}: {NOT_UTF8}"
+        if not text.strip():
+            continue
+        with suppress(ValueError, RecursionError):
+            read = json.loads(text, object_pairs_hook=once)
+            json.dumps(read, ensure_ascii=False).encode()  # half a surrogate pair is no text
+            if isinstance(read, dict):
+                continue
+        return f"{where}: this line is not one JSON object; write one for each record"
+    return ""

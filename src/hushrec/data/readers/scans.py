@@ -40,10 +40,11 @@ class Scan:
         relation: SQL that reads its columns, ``c0``, ``c1`` …
         names: of its columns, None if there is no header.
         cells: role → SQL of its cell.
-        kinds: role → kind of its cells, as ``require_type`` returns it.
+        kinds: role → kind of its cells, as ``require_type`` returns it, or json.
         positions: role → place of the column that is read for it.
         text: the file, if it is one of text.
         arrow: the stream that the relation names, if it is a table.
+        stated: columns that folders state, of a file whose own are not known yet.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Scan:
     positions: Mapping[str, int] = field(default_factory=dict)
     text: TextFile | None = None
     arrow: Any = None
+    stated: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -82,7 +84,7 @@ class Scan:
         Args:
             decimal: the decimal sign of text.
         """
-        exact = self.kinds.get("rating", self.kinds.get("count", "")) == "text"
+        exact = self.kinds.get("rating", self.kinds.get("count", "")) in ("text", "json")
         comma = decimal if exact or self.text else "."
         get = {role: _CELLS[role](self.cells[role], self.kinds[role], comma) for role in self.cells}
         value = get.get("rating", get.get("count", "1::DOUBLE"))
@@ -127,6 +129,8 @@ def scans(sources: list[Any], roles: Roles, reading: Reading) -> Iterator[Scan]:
             )
         if source.format == "parquet":
             yield _of_parquet(source, f"source_{number}", roles, reading)
+        elif source.format == "jsonl":
+            yield _of_json(source, roles, reading)
         else:
             scan = _of_text(source, roles, reading)
             if scan is not None:  # an empty file holds no records, and no names of columns
@@ -277,6 +281,36 @@ def _of_parquet(part: Part, stream: str, roles: Roles, reading: Reading) -> Scan
     return Scan(name, _placed(relation, width), names, cells, kinds, positions)
 
 
+def _of_json(part: Part, roles: Roles, reading: Reading) -> Scan:
+    """Open a file of JSON objects, a line each; every cell stays JSON until it is cleaned."""
+    file = opened(part._replace(format="u.data"), Reading(max_bytes=reading.max_bytes), headerless=True)
+    options = f"compression = '{file.compression}', maximum_object_size = {LARGEST_RECORD}"
+    keys = (
+        f"SELECT DISTINCT unnest(json_keys(json)) FROM read_ndjson_objects({_path(file.path)}, {options}) "
+        "ORDER BY ALL"
+    )
+    return Scan(file.name, keys, None, {}, {}, text=file, stated=part.constants)
+
+
+def of_keys(scan: Scan, names: list[str], roles: Roles, columns: Columns) -> Scan:
+    """Choose the columns of a file of JSON objects, once the keys of all of them are known."""
+    assert scan.text is not None
+    stated = of_folders(scan.stated, names)
+    positions = by_name(columns, [*names, *stated], scan.name, roles)
+    cells = _cells(positions, len(names), stated)
+    keys = {role: names[place] for role, place in positions.items() if place < len(names)}
+    cells |= {role: '"' + name.replace('"', '""') + '"' for role, name in keys.items()}
+    listed = ", ".join(
+        f"{text_literal(name)}: 'JSON'" for name in dict.fromkeys([*keys.values()] or names[:1])
+    )
+    relation = (
+        f"read_json({_path(scan.text.path)}, format = 'newline_delimited', columns = {{{listed}}}, "
+        f"compression = '{scan.text.compression}', maximum_object_size = {LARGEST_RECORD})"
+    )
+    kinds = {role: "json" if role in keys else "text" for role in cells}
+    return Scan(scan.name, relation, names, cells, kinds, positions, text=scan.text)
+
+
 def require_type(role: str, type: Any, source: str) -> str:
     """Return the kind of a column's cells.
 
@@ -337,12 +371,18 @@ def _id(cell: str, kind: str, decimal: str) -> str:
     if kind == "decimal":
         whole = f"{cell} = trunc({cell}) THEN {cell}::HUGEINT::VARCHAR"
         return f"CASE WHEN {whole} WHEN {cell} IS NOT NULL THEN {_OTHER_TYPE} END"
+    if kind == "json":  # 7 and "7" are one id; 7.0, true and [7] are none
+        return (
+            f"CASE WHEN json_type({cell}) = 'VARCHAR' THEN {cell} ->> '$' "
+            f"WHEN regexp_full_match({cell}::VARCHAR, '-?[0-9]+') THEN {cell}::VARCHAR "
+            f"WHEN json_type({cell}) <> 'NULL' THEN {_OTHER_TYPE} END"
+        )
     return f"{cell}::VARCHAR"
 
 
-def _text(cell: str) -> str:
+def _text(cell: str, kind: str) -> str:
     """Return a cell as text without blanks at its ends."""
-    return f"trim({cell}::VARCHAR, ' \t')"
+    return f"trim({cell} ->> '$', ' \t')" if kind == "json" else f"trim({cell}::VARCHAR, ' \t')"
 
 
 def _numeric(text: str, decimal: str) -> str:
@@ -354,16 +394,16 @@ def _numeric(text: str, decimal: str) -> str:
 
 
 def _number(cell: str, kind: str, decimal: str) -> str:
-    if kind == "text":
-        return _numeric(f"{cell}::VARCHAR", decimal)
+    if kind in ("text", "json"):
+        return _numeric(f"({cell} ->> '$')" if kind == "json" else f"{cell}::VARCHAR", decimal)
     return f"{cell}::DOUBLE"
 
 
 def _epsilon(cell: str, kind: str, decimal: str) -> str:
     """Return the ε that a cell requests as text: a number or a class."""
-    if kind != "text":
+    if kind not in ("text", "json"):
         return f"({cell}::DOUBLE)::VARCHAR"
-    text = _text(cell)
+    text = _text(cell, kind)
     if decimal == ",":
         number = f"CASE WHEN NOT contains({text}, '.') THEN replace({text}, ',', '.') END"
         text = f"CASE WHEN regexp_matches({text}, '[^-+0-9., \t]') THEN {text} ELSE {number} END"
@@ -374,7 +414,7 @@ def _unused(cell: str, kind: str, decimal: str) -> str:
     """Tell whether a rating that is not used says more than the record itself."""
     if kind in ("other", "moment", *_TICKS):
         return f"{cell} IS NOT NULL"
-    text = f"lower({_text(cell)})"
+    text = f"lower({_text(cell, kind)})"
     says_more = f"coalesce(try_cast({text} AS DOUBLE) <> 1, true)"
     return f"coalesce({text} NOT IN ('', '1', 'true', 'nan') AND {says_more}, false)"
 
@@ -394,10 +434,10 @@ def _seconds(cell: str, kind: str, decimal: str) -> str:
     if kind in _TICKS:
         seconds = f"86400::BIGINT * {cell}" if kind == "D" else f"{cell} // {_TICKS[kind]}"
         return f"CASE WHEN {cell} < 0 THEN -1 ELSE {seconds} END::DOUBLE"
-    if kind != "text":
+    if kind not in ("text", "json"):
         # NaN is null here: statistics of Parquet leave it out, and DuckDB concludes that there is none.
         return f"CASE WHEN isfinite({cell}::DOUBLE) OR {cell} = 'inf'::DOUBLE THEN {cell}::DOUBLE END"
-    text = _text(cell)
+    text = _text(cell, kind)
 
     def number(digits: str) -> str:
         return f"coalesce(try_cast({digits} AS INTEGER), 0)"

@@ -24,11 +24,8 @@ _NAMES = (
     (r".*\.(tsv|tab)", "tsv"),
     (r".*\.dat", "dat"),
     (r".*\.txt", "text"),
+    (r".*\.(jsonl|ndjson)", "jsonl"),
     (r".*\.(parquet|pq)", "parquet"),
-)
-_OTHERS = (
-    (r".*\.(arrow|ipc|feather)", "Arrow IPC", "pyarrow.feather.read_table(path)"),
-    (r".*\.(jsonl|ndjson|json)", "JSON", "duckdb.read_json(path)"),
 )
 
 
@@ -38,9 +35,10 @@ def recognise(path: Path) -> str:
     for pattern, format in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):
             return format
-    for pattern, kind, table in _OTHERS:
-        if re.fullmatch(pattern, name, re.IGNORECASE):
-            raise DataError(f"{path}: {kind} is not read; give the table: {table}, or write a Parquet file")
+    if re.fullmatch(r".*\.(arrow|ipc|feather)", name, re.IGNORECASE):
+        raise DataError(
+            f"{path}: Arrow IPC files are not read; give the table: pyarrow.feather.read_table(path)"
+        )
     raise DataError(f"{path}: the name does not tell the format; give format= one of {', '.join(FORMATS)}")
 
 

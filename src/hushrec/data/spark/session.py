@@ -76,8 +76,8 @@ def contained(action: Callable[[], Result]) -> Result:
         )
     raise DataError(
         "Spark failed; the logs of its executors say where, and may hold cells: keep them private. "
-        "If a cast or a file fails there, read the columns as text; if memory ran out, give executors more; "
-        "if Spark was stopped or lost, start it again. The same call goes on under the same charge"
+        "If a cast or a file fails there, read the columns as text; if memory ran out, use more parts; if "
+        "Spark was stopped or lost, start it again. The same call goes on under the same charge"
     )
 
 
