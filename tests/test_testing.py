@@ -35,7 +35,6 @@ from dataclasses import replace
 
 import hushrec as hr
 from hushrec.models.lists.outputs import score_release
-from hushrec.sums.population import Population
 
 
 class MyPopularity(hr.Popularity):
@@ -45,7 +44,7 @@ class MyPopularity(hr.Popularity):
         return [replace(query, sensitivity=query.sensitivity / 2) for query in super().queries(domain, terms)]
 
     def fit(self, feedback, run):
-        counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
+        counts, people = self._counts(feedback.domain, run.terms), feedback
         (query,) = self.queries(feedback.domain, run.terms)
         return score_release(self, feedback.domain, run.measure(query, counts.measure(people)).values)
 """

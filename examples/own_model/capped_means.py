@@ -17,7 +17,6 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
-from hushrec.sums.population import Population
 
 
 class CappedMeans(PrivateModel):
@@ -46,12 +45,12 @@ class CappedMeans(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         return {"item sums": 0.7, "item counts": 0.3}
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Sum, count, divide.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         n, scale, most = domain.n_items, domain.scale, self.contribution_cap
 
         def add_ratings(block: People, sums: Ints) -> None:
@@ -64,8 +63,8 @@ class CappedMeans(PrivateModel):
             counts += np.bincount(block.capped(most).items, minlength=n)
 
         of_sums, of_counts = self.queries(domain, run.terms)
-        sums = run.measure(of_sums, lambda: people.in_full.total(add_ratings, n)[0])
-        counts = np.maximum(run.measure(of_counts, lambda: people.in_full.total(add_ones, n)[0]).values, 1)
+        sums = run.measure(of_sums, lambda: people.total(add_ratings, n)[0])
+        counts = np.maximum(run.measure(of_counts, lambda: people.total(add_ones, n)[0]).values, 1)
         total = counts + self.reg
         means = np.clip(scale.mid + sums.values / total, scale.lo, scale.hi)
         effects = ItemEffects(means, (sums.sigma / total) ** 2, counts, 0.0, popularity=counts)

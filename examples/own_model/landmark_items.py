@@ -21,7 +21,6 @@ from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
-from hushrec.sums.population import Population
 
 BITS = 20
 """Weights of users are counted in steps of 2^-20."""
@@ -44,7 +43,7 @@ class LandmarkPairs:
         """What a plan needs to know: name, Δ, norm, grid and size."""
         return Measurement("landmark pairs", 1.0, "l2", 2.0**-BITS, self.n_landmarks * self.n_items)
 
-    def measure(self, people: Population, landmarks: Ints) -> Ints:
+    def measure(self, people: AnyPeople, landmarks: Ints) -> Ints:
         """C in steps of the grid, shape (n_landmarks, n_items).
 
         Args:
@@ -64,7 +63,7 @@ class LandmarkPairs:
             marked.data *= np.repeat(weights, own)
             pairs += (marked.T @ given).toarray()
 
-        (pairs,) = people.in_full.total(add, (self.n_landmarks, self.n_items))
+        (pairs,) = people.total(add, (self.n_landmarks, self.n_items))
         return pairs
 
 
@@ -113,12 +112,12 @@ class LandmarkItems(PrivateModel):
         """A tenth for the counts, which only have to find the landmarks."""
         return {"item counts": 0.1, "landmark pairs": 0.9}
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Count items, choose landmarks, count pairs with them, and solve.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         counts, pairs = self._counts(domain, run.terms), self._pairs(domain)
         of_items, of_pairs = self.queries(domain, run.terms)
         popularity = run.measure(of_items, lambda: counts.measure(people)).values

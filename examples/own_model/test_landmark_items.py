@@ -7,7 +7,6 @@ import pytest
 from landmark_items import LandmarkItems, LandmarkPairs
 
 import hushrec as hr
-from hushrec.sums.population import Population
 from hushrec.testing import Seeded, fit, search_neighbours
 
 BUDGET = hr.Budget(epsilon=4, delta=1e-6, unit="user", adjacency="add-remove")
@@ -33,7 +32,7 @@ def test_the_sum_is_its_formula(clicks):
     marked = given[:, landmarks]
     weights = 1 / np.sqrt(np.maximum(marked.sum(1) * given.sum(1), 1))
     sums = LandmarkPairs(len(landmarks), clicks.domain.n_items)
-    counted = sums.measure(Population(clicks), landmarks) * sums.query.step
+    counted = sums.measure(clicks, landmarks) * sums.query.step
     lost = marked.T @ (weights[:, None] * given) - counted
     assert lost.min() > -1e-9
     assert lost.max() <= clicks.n_users * sums.query.step, "each weight is rounded down by less than a step"
@@ -42,7 +41,7 @@ def test_the_sum_is_its_formula(clicks):
 def test_blocks_of_a_folder_have_the_same_sum(clicks, tmp_path):
     stored = replace(hr.load(clicks.table(), clicks.domain, where=tmp_path / "clicks"), _per_block=1000)
     landmarks, sums = np.array([7, 0, 33]), LandmarkPairs(3, clicks.domain.n_items)
-    one, other = (sums.measure(Population(source), landmarks) for source in (clicks, stored))
+    one, other = (sums.measure(source, landmarks) for source in (clicks, stored))
     assert stored.n_blocks > 1
     assert np.array_equal(one, other)
 

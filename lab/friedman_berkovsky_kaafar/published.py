@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.estimation.factor_steps import normal_factors, uniform_factors
@@ -38,7 +39,6 @@ from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.factor_sums import in_ball
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 from hushrec.sums.residuals import PeopleSums, Residuals
 from lab.paper import PublishedModel, SphericalRows, on_rows
 
@@ -77,7 +77,7 @@ class Friedman(PublishedModel):
             split |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
         return split
 
-    def _biases(self, people: Population, run: Measures) -> Biases:
+    def _biases(self, people: AnyPeople, run: Measures) -> Biases:
         """Algorithms 1 and 2: (Σ r + β G + noise)/(n + β + noise), clamped, for items, then for users."""
         domain, (lo, hi, _), span = people.domain, people.domain.scale, people.domain.scale.span
         items, users = self._averages(domain, run.terms)
@@ -129,9 +129,9 @@ class FriedmanEffects(Friedman):
         """0.02, 0.54 and 0.44 for global means, items and users."""
         return self._split(budget, items=0.54, users=0.44)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Algorithms 1 and 2."""
-        domain, biases = feedback.domain, self._biases(Population(feedback), run)
+        domain, biases = people.domain, self._biases(people, run)
         none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
         return people_release(self, domain, biases, *none)
 
@@ -174,9 +174,9 @@ class FriedmanInputMF(Friedman):
         """The averages get 0.3."""
         return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Averages, noise on every residual, clamp, factorise."""
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
         found = factorise_noisy(
@@ -241,9 +241,9 @@ class FriedmanALS(Friedman):
         rounds = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6)."""
-        domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
+        domain, star = people.domain, people.domain.scale.star
         biases = self._biases(people, run)
         residuals = Residuals(domain, run.terms.adjacency, self.clip * domain.scale.span)
         entries = residuals.entries(people, biases.item_effects, biases.user_effects)
@@ -347,9 +347,9 @@ class FriedmanBoundedSGD(_Descent):
 
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Averages, then Algorithm 4."""
-        domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
+        domain, star = people.domain, people.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
         entries = residuals.entries(people, biases.item_effects, biases.user_effects)
         rated = Sparse.of(entries, domain.n_items, residuals.grid.step / star)
@@ -389,9 +389,9 @@ class FriedmanUnboundedSGD(_Descent):
 
     supports: ClassVar = frozenset({("record", "add-remove")})
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Averages, then Algorithm 5."""
-        domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
+        domain, star = people.domain, people.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
         entries = residuals.entries(people, biases.item_effects, biases.user_effects)
         rated = Sparse.of(entries, domain.n_items, residuals.grid.step / star)

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.estimation.head import Head
@@ -26,9 +27,8 @@ from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
-from hushrec.sums.engine import triangle_sums
-from hushrec.sums.population import Population
-from hushrec.sums.residuals import ResidualRows, Residuals
+from hushrec.sums.residuals import Residuals
+from hushrec.sums.triangles import triangle_sums
 from lab.friedman_berkovsky_kaafar.published import Friedman
 from lab.mcsherry_mironov.published import SquareSums
 
@@ -67,7 +67,7 @@ class ResidualCovariance(SquareSums):
     user_effects: Floats | None = None
 
     def measure(
-        self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
+        self, people: AnyPeople, item_effects: Floats, global_mean: float, head: Head | None = None
     ) -> Iterator[tuple[Measurement, Callable[[], Ints]]]:
         """As ``CovarianceSums.measure``; ``global_mean`` is a part of the released averages already.
 
@@ -77,15 +77,14 @@ class ResidualCovariance(SquareSums):
             raise ValueError("the covariance of residuals needs the released averages of its users")
         places = np.arange(self.n_items, dtype=np.int32) if head is None else head.places
 
-        def add(rows: tuple[int, int], block: ResidualRows, *sums: Ints) -> None:
-            indptr, items, entries = block.entries
+        residuals = Residuals(self.domain, self.adjacency, self.clip).rows(item_effects, self.user_effects)
+
+        def add(rows: tuple[int, int], block: People, *sums: Ints) -> None:
+            indptr, items, entries = residuals(block).entries
             # Of the ratings themselves nothing is read.
             self._add(HeadRatings(indptr, places[items], np.zeros(0, np.uint8)), entries, rows, *sums)
 
-        blocks = Residuals(self.domain, self.adjacency, self.clip).rows(
-            people, item_effects, self.user_effects
-        )
-        sums = triangle_sums(blocks, add, self.n_items, 2 if self._fits(people) else 3)
+        sums = triangle_sums(people, add, self.n_items, 2 if self._fits(people) else 3)
         covariance, co_rating = self.queries()
         yield covariance, lambda: self._cut(sums)
         yield co_rating, lambda: sums.pop(0)
@@ -134,9 +133,9 @@ class FriedmanKNN(Friedman):
         averages = self._split(budget, items=0.44, users=0.44)
         return {**averages, "covariance": part, "co-rating weights": part}
 
-    def fit(self, feedback: People, run: Measures) -> ListedNeighbours:
+    def fit(self, people: People, run: Measures) -> ListedNeighbours:
         """Averages, then covariance and weights of what they leave."""
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         biases = self._biases(people, run)
         level = np.average(biases.user_effects, weights=biases.user_counts + 1e-9)
         baseline = ItemEffects(

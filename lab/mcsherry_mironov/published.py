@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.estimation.shrinkage import damped_means, popularity
@@ -39,7 +40,6 @@ from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 from lab.paper import PublishedModel, SquareSum
 
 
@@ -85,18 +85,17 @@ class _McSherry(PublishedModel):
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, people: People, run: Measures) -> Release:
         """Measure, damp, publish."""
-        people = Population(feedback)
-        return self._make_release(feedback.domain, self._baseline(people, run), people, run)
+        return self._make_release(people.domain, self._baseline(people, run), people, run)
 
     @abstractmethod
     def _make_release(
-        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+        self, domain: Domain, baseline: ItemEffects, people: AnyPeople, run: Measures
     ) -> Release:
         """The rest of the algorithm, after the item effects."""
 
-    def _baseline(self, people: Population, run: Measures) -> ItemEffects:
+    def _baseline(self, people: AnyPeople, run: Measures) -> ItemEffects:
         """§4.2: μ_i = (Σ_u r_ui + β_m G + noise)/(n_i + β_m + noise). G and μ_i are clamped to the scale."""
         domain, (lo, hi, _) = people.domain, people.domain.scale
         sums = self._effects(domain, run.terms)
@@ -139,7 +138,7 @@ class McSherryEffects(_McSherry):
     """
 
     def _make_release(
-        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+        self, domain: Domain, baseline: ItemEffects, people: AnyPeople, run: Measures
     ) -> Release:
         return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
 
@@ -199,7 +198,7 @@ class _McSherryCovariance(_McSherry):
             "co-rating weights": 0.395,
         }
 
-    def _matrices(self, baseline: ItemEffects, people: Population, run: Measures) -> Matrices:
+    def _matrices(self, baseline: ItemEffects, people: AnyPeople, run: Measures) -> Matrices:
         return measure_matrices(self._covariance(people.domain, run.terms), baseline, people, run)
 
     def _covariance(self, domain: Domain, terms: Terms) -> SquareSums:
@@ -238,7 +237,7 @@ class McSherrySVD(_McSherryCovariance):
     rank: int = Field(default=20, ge=1, le=1024)
 
     def _make_release(
-        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+        self, domain: Domain, baseline: ItemEffects, people: AnyPeople, run: Measures
     ) -> Release:
         matrices = self._matrices(baseline, people, run)
         how = self.covariance
@@ -278,7 +277,7 @@ class McSherryKNN(_McSherryCovariance):
         return super().queries(domain, terms)
 
     def _make_release(
-        self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures
+        self, domain: Domain, baseline: ItemEffects, people: AnyPeople, run: Measures
     ) -> Release:
         matrices, how = self._matrices(baseline, people, run), self.covariance
         if how.cleaning == "none":

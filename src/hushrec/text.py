@@ -16,6 +16,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import cache
+from importlib import metadata
 from numbers import Integral, Real
 from typing import TypeGuard
 
@@ -177,3 +179,12 @@ def scheme_of(text: str) -> str:
 def is_address(text: str) -> bool:
     """Check whether a text looks like a URL, also a mistyped one, or like settings of libpq (``host=…``)."""
     return bool(_SCHEME.match(text) or _SETTING.search(text))
+
+
+@cache
+def version() -> str:
+    """Version of hushrec; the noise of a plan depends on it, and an executor of Spark must have the same."""
+    try:
+        return metadata.version("hushrec")
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
+        return "source"

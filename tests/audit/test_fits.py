@@ -15,7 +15,6 @@ from hushrec.audit.search import leads, most, search
 from hushrec.audit.worlds import World
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.lists.sums import CrowdSize
-from hushrec.sums.population import Population
 from support.planted import FAULTS
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -180,7 +179,7 @@ def replayed(model, kind, world):
 
 def by_the_exact_crowd(fit, name):
     def leaky(model, feedback, run):
-        people = Population(feedback)
+        people = feedback
         size = CrowdSize(run.terms.unit)
         users = np.array([float(feedback.n_users)])
         exact = size.measure(people) * size.query.step if name == size.query.name else users

@@ -70,10 +70,6 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "Domain(scale): step": (lambda v: declared(scale=(1, 5, v)), ""),
         "Domain(personal_epsilon)": (lambda v: declared(personal_epsilon={"strict": v}), "0"),
         "with_personal_epsilon": (lambda v: RATINGS.with_personal_epsilon(np.array([v] * 30)), "0"),
-        "with_personal_epsilon by id": (
-            lambda v: RATINGS.with_personal_epsilon(dict.fromkeys(RATINGS.users.to_pylist(), v)),
-            "0",
-        ),
         "capped": (RATINGS.capped, ""),
         "slice(start)": (lambda v: RATINGS.slice(v, 3), "0"),
         "slice(stop)": (lambda v: RATINGS.slice(0, v), "0"),

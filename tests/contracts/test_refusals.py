@@ -409,5 +409,5 @@ def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path)
 
 def test_twice_the_declared_users_are_charged(tmp_path, request):
     twice = hr.load(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=10))
-    assert twice.exceeds_declared_users
+    assert twice.n_users > twice.domain.max_users
     VERBS["fit"](twice, ledger_of("file", "fit", CAUSES["users"], tmp_path, request), tmp_path)

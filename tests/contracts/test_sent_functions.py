@@ -1,6 +1,6 @@
 """What is sent to where the ratings are: settings and released arrays, never a run, a grant or other people.
 
-Every function that a model's sums give to an engine is walked: what it holds, in closures, partial arguments
+Every function that a model's sums give to ``People`` is walked: what it holds, in closures, partial arguments
 and the objects of its methods, is of the few kinds of ``PLAIN``, and as large for other ratings.
 """
 
@@ -14,9 +14,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
+from hushrec.data.people import Once, People
 from hushrec.privacy.grant import Grant
-from hushrec.sums import population
-from hushrec.sums.population import Population, engine_of
 from support.everywhere import class_of, fits, made
 
 LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain)
@@ -46,6 +45,8 @@ def arrays(value):
         yield from walked(value.func, *value.args, *value.keywords.values())
     elif isinstance(value, types.MethodType):
         yield from walked(value.__func__, value.__self__)
+    elif isinstance(value, Once):
+        yield from walked(value.make)  # alone is sent
     elif isinstance(value, types.FunctionType):
         cells = (cell.cell_contents for cell in value.__closure__ or ())
         yield from walked(*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
@@ -63,33 +64,21 @@ def walked(*values):
         yield from arrays(value)
 
 
-class Watched:
-    """An engine that notes what it is given."""
-
-    most_cells = None
-
-    def __init__(self, engine, sent):
-        self._engine, self._sent = engine, sent
-
-    def blocks(self):
-        return self._engine.blocks()
-
-    def map(self, function):
-        return Watched(self._engine.map(self._noted(function)), self._sent)
-
-    def total(self, add, *shapes):
-        return self._engine.total(self._noted(add), *shapes)
-
-    def _noted(self, function):
-        self._sent.append([*arrays(function)])
-        return function
-
-
 @pytest.fixture
 def sent(monkeypatch):
     """Shapes of the arrays that are sent with each function."""
     noted = []
-    monkeypatch.setattr(population, "engine_of", lambda source: Watched(engine_of(source), noted))
+
+    def total(people, add, *shapes, weighted=False, right=People.total):
+        noted.append([*arrays(add)])
+        return right(people, add, *shapes, weighted=weighted)
+
+    def with_weights(people, weigh, right=People.with_weights):
+        noted.append([*arrays(weigh)])
+        return right(people, weigh)
+
+    monkeypatch.setattr(People, "total", total)
+    monkeypatch.setattr(People, "with_weights", with_weights)
     return noted
 
 
@@ -140,24 +129,22 @@ def test_a_grant_among_the_weights_is_found(sent, monkeypatch):
 
 
 def test_people_among_what_is_sent_are_found(sent):
-    ratings = world("GlobalEffects", 40, 1)
-    people, hidden = Population(ratings), np.array([ratings], dtype=object)
+    people = world("GlobalEffects", 40, 1)
+    hidden = np.array([people], dtype=object)
     for function, kind in (
-        (lambda block: people, "Population"),
-        (people.blocks, "Population"),
-        (functools.partial(lambda known, block: known, [ratings]), "People"),
-        (lambda block, other=people.weighed: other, "Watched"),
+        (lambda block: people, "People"),
+        (people.blocks, "People"),
+        (Once(lambda block: people), "People"),
+        (functools.partial(lambda known, block: known, [people]), "People"),
         (lambda block, other={"personal_epsilon": 1}: other, "dict"),
         (lambda block, other=hidden: other, "ndarray"),
     ):
         with pytest.raises(NotPlain, match=kind):
-            people.in_full.map(function)
+            people.total(function)
 
 
 def test_what_grows_with_the_people_is_found(sent):
-    sizes = []
     for n_people in (40, 55):
         ratings = world("GlobalEffects", n_people, 1)
-        Population(ratings).in_full.map(lambda block, counts=ratings.counts: counts)
-        sizes.append(sent[-1])
-    assert sizes == [[(40,)], [(55,)]]
+        ratings.total(lambda block, counts=ratings.counts: counts)
+    assert sent == [[(40,)], [(55,)]]

@@ -176,7 +176,7 @@ def test_another_delta_is_stated_for_all_that_is_inside(kept, delta):
     assert states(kept, kept.fit(budget=kept.budget(0.2, delta=delta)), (0,))
 
 
-def test_pure_epsilons_are_added_up(tmp_path, people):
+def test_pure_epsilons_are_add_up(tmp_path, people):
     kept = Kept(tmp_path, people, total_of(RECORD, 2.0, 0.0))
     model = hr.GlobalEffects(noise="laplace")
     assert states(kept, kept.fit(model), ())

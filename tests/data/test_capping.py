@@ -86,9 +86,3 @@ def test_of_equal_times_the_hash_keeps_what_it_keeps_without_times():
     found = chosen_latest(users, indptr, items, np.zeros(120, dtype=np.int64), 7)
     assert (found == chosen(users, indptr, items, 7)).all()
     assert not (found[:40] == found[40:80]).all()
-
-
-def test_what_is_recent_is_a_users_own_affair():
-    users, indptr = pa.array(["a", "b"]), np.array([0, 4, 7])
-    items, times = np.array([0, 1, 2, 3, 0, 1, 2], dtype=np.int32), np.array([4, 9, 9, 1, 0, 2, 1])
-    assert np.flatnonzero(chosen_latest(users, indptr, items, times, 2)).tolist() == [1, 2, 5, 6]

@@ -36,12 +36,14 @@ def test_it_tells_what_loading_saw():
     assert found.dropped == hr.load(source, DOMAIN).dropped
     assert found.dropped == Dropped(item_id=2, duplicate=3, clamped=11, records=105)
     assert (found.n_users, found.n_entries, found.n_items) == (20, 100, 5)
-    assert str(found).splitlines()[:9] == [
+    assert str(found).splitlines()[:11] == [
         "Confidential, for the curator only: do not publish, do not log",
         "records  105",
         "users    20 left; the domain declares at most 100",
         "items    5 of the 5 of the catalogue",
         "kept     100 ratings, one for each user and item",
+        "columns  user_id as user_id, item_id as item_id, rating as rating",
+        "unused   no other column",
         "",
         "Dropped or changed:",
         "  · 2 (1.9 %) dropped: the item is not in the catalogue",
@@ -94,11 +96,11 @@ def test_what_is_loaded_already_is_counted_alike(tmp_path):
     source = table(bad=11)
     whole = hr.check(source, DOMAIN)
     assert whole.hints
+    of_source = {"columns": {}, "unused": [], "hints": []}
     on_disk = hr.load(source, DOMAIN, where=tmp_path / "people")
     for found in (hr.load(source, DOMAIN), on_disk, tmp_path / "people"):
         checked = hr.check(found, DOMAIN)
-        assert not checked.hints
-        assert checked.facts() | {"hints": []} == whole.facts() | {"hints": []}
+        assert checked.facts() == whole.facts() | of_source
 
 
 def test_its_facts_are_one_object_for_json():
@@ -123,7 +125,7 @@ def test_nothing_reaches_a_stream_and_no_record_at_all_is_accepted_or_refused(ca
     assert "SECRET" not in str(error.value)
 
 
-# -- hints -------------------------------------------------------------------------------------------------
+# -- what the counts do not say ----------------------------------------------------------------------------
 
 RECORDS = 400
 ITEMS = [str(k) for k in range(100, 140)]
@@ -153,16 +155,6 @@ def hints(source, declared=None, **options):
     return found.hints
 
 
-def only(source, declared=None, **options):
-    """The hint, if it is the only one."""
-    (hint,) = hints(source, declared, **options)
-    return hint
-
-
-def ids(form, **changed):
-    return records(**changed).with_columns(item_id=form(pl.col("item_id")))
-
-
 def everywhere(made, folder):
     """The same records in whatever holds them."""
     made.write_parquet(folder / "r.parquet")
@@ -176,45 +168,16 @@ def everywhere(made, folder):
 
 
 def test_what_is_right_has_no_hint():
-    assert hints(records()) == ()
-    assert hints(records().drop("rating"), GIVEN) == ()
-    assert hints(records(rating=["1", "1.0"] * (RECORDS // 2)), GIVEN) == ()
-    assert hints(records(), domain(likes=4)) == ()
-    assert hints(records().clear()) == ()
-    assert hints(records(), domain(users=[f"SECRET{k}" for k in range(50)])) == ()
-    assert hints(records(timestamp=["2024-02-01"] * RECORDS)) == ()
-    assert hints(records().rename({"rating": "count"}), COUNTED) == ()
-    assert hints(records(), COUNTED, columns={"count": "rating"}) == ()
-    assert hints(records(clicked=[1, 0] * (RECORDS // 2))) == ()
     off = ["77", *(str(1 + k % 5) for k in range(RECORDS - 1))]
-    assert hints(records(rating=off)) == ()
-    assert hints(records(watch_length=["35"] * RECORDS, update=["x"] * RECORDS).drop("timestamp")) == ()
-
-
-def test_ids_that_are_written_differently():
-    case, zeros, quotes = "blanks or upper and lower case", "leading zeros", "quotes"
-    for form, items, difference in (
-        (lambda i: pl.concat_str(i, pl.lit(".0")), ITEMS, "a trailing .0"),
-        (lambda i: i, [f"{item}.0" for item in ITEMS], "a trailing .0"),
-        (lambda i: " " + i, ITEMS, case),
-        (lambda i: "tt" + i, [f"TT{item}" for item in ITEMS], case),
-        (lambda i: i, [f"00{item}" for item in ITEMS], zeros),
-        (lambda i: i.str.zfill(9), ITEMS, zeros),
-        (lambda i: "'" + i + "'", ITEMS, quotes),
-    ):
-        said = f"400 records (100.0 %) name items of the catalogue except for {difference}: "
-        assert hints(ids(form), domain(items))[0].startswith(said)
-
-
-def test_one_slip_among_many_strange_ids_is_not_the_fault():
-    strange = ids(lambda i: pl.concat_str(pl.lit("x"), i))
-    strange[0, "item_id"] = " 100"
-    assert hints(strange) == ()
+    for source in (records(), records().clear(), records(rating=off), records(clicked=[1, 0] * 200)):
+        assert hints(source) == ()
+    assert hints(records(), domain(likes=4)) == hints(records().drop("rating"), GIVEN) == ()
 
 
 def test_people_who_are_written_differently():
     mixed = records(user_id=[f"SECRET{k % 50}" if k % 8 else f"secret{k % 50} " for k in range(RECORDS)])
-    assert "50 user ids differ from another only by blanks or case" in only(mixed)
+    (hint,) = hints(mixed)
+    assert "50 user ids differ from another only by blanks or case" in hint
 
 
 @pytest.mark.parametrize(
@@ -228,55 +191,37 @@ def test_people_who_are_written_differently():
         (lambda k: 1 + k % 5 / 2, "the scale 1 to 3 by 0.5 holds them all"),
         (lambda k: 0.1 + k % 7 / 9, "no usual scale holds them all"),
         (lambda k: 1.7e9 + k * 7919, "no usual scale holds them all"),
-        (lambda k: 4, "All ratings are 4: if the records are clicks"),
-        (lambda k: f"{k % 5},5", "have they a decimal comma (--decimal ,)"),
     ],
 )
 def test_ratings_that_are_not_on_the_scale(rating, hint):
-    assert hint in only(records(rating=[str(rating(k)) for k in range(RECORDS)]))
+    (told,) = hints(records(rating=[str(rating(k)) for k in range(RECORDS)]))
+    assert hint in told
+    assert "only if it is known publicly" in told
 
 
-def test_the_fix_of_a_scale_is_public_knowledge():
-    assert "only if it is known publicly" in only(records(), domain(scale=(1, 3, 1)))
-
-
-def test_a_header_that_is_read_as_a_record(tmp_path):
-    records().write_csv(tmp_path / "r.csv")
-    positions = {"user_id": 0, "item_id": 1, "rating": 2}
-    assert "The first record holds names of columns" in only(tmp_path / "r.csv", columns=positions)
-
-
-def test_timestamps_that_are_not_seconds():
-    assert "divide them by 1000" in only(records(timestamp=["1700000000000"] * RECORDS))
-
-
-@pytest.mark.parametrize(
-    ("name", "cells", "hint"),
-    [
-        ("Zeitpunkt", "2024-01-31T13:45:00Z", "The column Zeitpunkt sounds like times and is not read."),
-        (
-            "created_at",
-            1_700_000_000,
-            "name it (--column timestamp=created_at, columns={'timestamp': 'created",
-        ),
-        ("is_recommended", "SECRET", "The column is_recommended is not read: every record counts as an item"),
-        ("count", 3, "The column count is not read: every record counts as an item that the user gave"),
-    ],
-)
-def test_a_column_that_is_not_read_is_named_whatever_holds_it(tmp_path, name, cells, hint):
-    source = records(**{name: [cells] * RECORDS}).drop("rating", *(["timestamp"] if "time" in hint else []))
+def test_columns_are_named_as_they_are_read_or_not_whatever_holds_them(tmp_path):
+    source = records(Zeitpunkt=["2024-01-31"] * RECORDS, clicked=["SECRET"] * RECORDS).drop("timestamp")
     for made in everywhere(source, tmp_path):
-        assert hint in only(made, GIVEN)
-    assert hints(records(**{name: [cells] * RECORDS})) == ()
+        found = hr.check(made, domain())
+        assert found.columns == {name: name for name in ("user_id", "item_id", "rating")}
+        assert {*found.unused} == {"Zeitpunkt", "clicked"}
+        assert "SECRET" not in str(found)
+    assert "columns  user_id as user_id, item_id as item_id" in str(found)
+    given = hr.check(source, GIVEN)
+    assert {*given.unused} == {"rating", "Zeitpunkt", "clicked"}
+    (hint,) = given.hints
+    assert "every record counts as an item that the user gave or liked" in hint
+    (tmp_path / "u.data").write_text("SECRET\t100\t5\t9\n")
+    assert hr.check(tmp_path / "u.data", domain()).columns["rating"] == "column 2"
 
 
 def test_a_name_of_a_column_cannot_act_on_a_terminal():
-    told = only(records(**{"at \x1b[31m\n" + "x" * 99: ["x"] * RECORDS}).drop("timestamp"))
-    assert not {"\x1b", "\n"} & {*told}
-    assert len(told) < 600
+    told = str(hr.check(records(**{"at \x1b[31m\n" + "x" * 99: ["x"] * RECORDS}), domain()))
+    assert "\x1b" not in told
+    assert "x" * 80 not in told
 
 
-@pytest.mark.parametrize("cells", ["1 -1", "5 2", "5 5", "up down", "1 0", (True, False)])
+@pytest.mark.parametrize("cells", ["1 -1", "5 2", "up down", (True, False)])
 def test_ratings_that_interactions_do_not_use_are_refused(tmp_path, cells):
     cells = cells.split() if isinstance(cells, str) else cells
     source = records(rating=[*cells] * (RECORDS // 2))
@@ -291,5 +236,5 @@ def test_ratings_that_interactions_do_not_use_are_refused(tmp_path, cells):
 def test_a_rating_of_one_or_none_says_no_more_than_its_record():
     for cells in (["1", " 1.0", "", "nan"], [1.0, None] * 2):
         same = hr.check(records(rating=cells * (RECORDS // 4)), GIVEN)
-        assert (same.refused, same.hints, same.dropped.unused) == ((), (), 0)
+        assert (same.refused, same.dropped.unused) == ((), 0)
     assert hr.check(records(), domain(likes=4)).refused == ()

@@ -1,16 +1,13 @@
 """Which column is which: by usual names, a mapping or positions; what an error advises and shows."""
 
-import pandas as pd
 import polars as pl
 import pytest
 
-from hushrec.data.domain import Domain
 from hushrec.data.readers import columns
 from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, by_name, by_position, headerless
 from hushrec.errors import DataError
-from support.refusals import DOMAIN, refused, rows
+from support.refusals import refused, rows
 
-WIDE = ["who", *(f"SECRET {k}" for k in range(1, 8))]
 BOTH = {"user_id": 0, "item_id": 1}
 ALL = BOTH | {"rating": 2, "timestamp": 3}
 
@@ -80,13 +77,6 @@ def test_interactions_need_no_rating_which_is_found_unless_it_has_a_role():
         named("user what", UNRATED)
 
 
-def test_names_may_suggest_times_or_verdicts():
-    times, verdicts = ["created_at", "ratedOn", "Zeitpunkt"], ["event", "clicked", "is_recommended"]
-    names = [*times, *verdicts, "update", "watchtime"]
-    assert [name for name in names if columns.sounds_like_time(name)] == times
-    assert [name for name in names if columns.sounds_like_verdict(name)] == verdicts
-
-
 # -- what an error advises ---------------------------------------------------------------------------------
 
 
@@ -114,23 +104,9 @@ def test_another_separator_is_named(tmp_path):
     assert columns.divided("user_id") == ""
 
 
-def test_a_wide_sheet_is_made_long_by_the_line_that_is_given_and_not_shown(tmp_path):
-    wide = pd.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
-    for domain in (DOMAIN, Domain(["10"], max_users=5)):
-        line = refused(wide, domain).split("with pandas: ")[1]
-        assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
-    assert "where USER is the column of the users" in of_file(tmp_path, ",".join(WIDE) + "\n")
-    said = of_file(tmp_path, ",".join(map(str, range(9))) + "\n")
-    assert "looks like data" in said
-    assert "wide sheet" in said
-    for names in (WIDE[:7], ["item", *WIDE], ["rating", *WIDE]):
-        missing = ["item_id", "rating"] if names == WIDE[:7] else ["rating"]
-        assert "wide" not in columns.named(names, ("user_id", "item_id", "rating"), missing, {"user"})
-
-
 def test_columns_are_named_as_they_are_typed_on_the_command_line(tmp_path):
     assert "--column user_id=NAME --column item_id=NAME" in of_file(tmp_path, "user,what,rating\n")
     assert "--column user_id=0 --column item_id=1 --column rating=2" in of_file(tmp_path, "5,10,5\n")
-    told = columns.named(["item_id", *(f"n{k}" for k in range(90))], ("user_id",), ["user_id"], {"item"})
+    told = columns.named(["item_id", *(f"n{k}" for k in range(90))], ("user_id",), {"item"})
     assert "it has item_id, n0, n1," in told
     assert "n10 and 79 more; say which is which" in told

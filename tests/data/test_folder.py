@@ -189,21 +189,6 @@ def test_a_damaged_file_is_refused_by_name(people, name):
         people.verify()
 
 
-def test_swapped_files_are_refused(ratings, people, tmp_path):
-    other = load(ratings.slice(0, 100).table(), ratings.domain, where=tmp_path / "other")
-    for name in TYPES:
-        mine = shutil.move(people.folder / f"{name}.bin", tmp_path)
-        shutil.copy(other.folder / f"{name}.bin", people.folder)
-        with pytest.raises(DataError, match=f"{name}.bin is missing, damaged or cut short"):
-            People.open(people.folder, ratings.domain)
-        with pytest.raises(DataError, match="is not what was written"):
-            people.verify()
-        shutil.move(mine, people.folder / f"{name}.bin")
-    shutil.copy(people.folder / "manifest.json", other.folder)
-    with pytest.raises(DataError, match="cut short"):
-        People.open(other.folder, ratings.domain)
-
-
 def crafted(people, change=None, **arrays):
     """Change the manifest, and put other arrays in the place of files, with their right hashes."""
     path = people.folder / "manifest.json"

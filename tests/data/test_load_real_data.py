@@ -9,10 +9,6 @@ from hushrec.data.load import load
 STARS, HALF_STARS = (1, 5, 1), (0.5, 5, 0.5)
 
 
-def frame(ratings):
-    return pl.from_arrow(ratings.table())
-
-
 def domain(n_items, scale):
     return Domain(range(1, n_items + 1), scale=scale, max_users=1_000_000)
 
@@ -52,10 +48,6 @@ def test_counts_are_as_published(real, name, n_items, scale, n_users, n_rated, n
     assert dropped.clamped == (34 if name == "ciao.parquet" else 0)  # its zeros
 
 
-def without_time(ratings):
-    return frame(ratings).select("user_id", "item_id", "rating")
-
-
 def test_the_same_ratings_in_several_formats(real):
     small = domain(193_609, HALF_STARS)
     ratings = load(real("ml-latest-small/ratings.csv"), small)
@@ -67,30 +59,3 @@ def test_the_same_ratings_in_several_formats(real):
     assert hundred.table().equals(load(real("ml-100k.parquet"), hundred.domain).table())
     short = load(real("ml-100k/u.data"), domain(1_000, STARS))
     assert short.n_entries + short.dropped.item_id == 100_000, "no record is lost"
-
-
-def test_the_head_of_ml_1m_is_in_the_whole(real):
-    million = domain(3_952, STARS)
-    head = load(real("ml-1m/ratings.head.dat"), million)
-    whole = load(real("ml-1m.parquet"), million)
-    mine = without_time(whole).filter(pl.col("user_id").is_in(head.users.to_pylist()))
-    assert mine.equals(without_time(head))  # its users are complete
-    timed = frame(load(real("ml-1m-timestamped-part.parquet"), million))
-    assert timed.join(without_time(whole), on=["user_id", "item_id", "rating"]).height == timed.height
-    assert frame(head).join(timed, on=timed.columns).height == head.n_entries
-
-
-def test_published_splits_are_as_described(real):
-    hundred = domain(1_682, STARS)
-    whole = frame(load(real("ml-100k/u.data"), hundred))
-    tests = []
-    for fold in range(1, 6):
-        train, test = (load(real(f"ml-100k/u{fold}.{part}"), hundred) for part in ("base", "test"))
-        assert (train.n_entries, test.n_entries) == (80_000, 20_000)
-        assert pl.concat([frame(train), frame(test)]).sort(whole.columns).equals(whole.sort(whole.columns))
-        tests.append(frame(test))
-    assert pl.concat(tests).sort(whole.columns).equals(whole.sort(whole.columns))
-    for part in ("a", "b"):  # ten ratings of each user to test
-        train, test = (load(real(f"ml-100k/u{part}.{kind}"), hundred) for kind in ("base", "test"))
-        assert (train.n_entries, test.n_entries, test.n_users) == (90_570, 9_430, 943)
-        assert (test.counts == 10).all()

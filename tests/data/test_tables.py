@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import duckdb
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -47,8 +46,6 @@ TABLES = {
     "polars, enum": pl.DataFrame(TEXT).with_columns(pl.col("item").cast(pl.Enum(["8", "7"]))),
     "polars, decimal": POLARS.with_columns(pl.all().cast(pl.Decimal(20, 2))),
     "polars, a query": POLARS.lazy().with_columns(pl.col("user") + 1).with_columns(pl.col("user") - 1),
-    "narwhals": nw.from_native(POLARS),
-    "narwhals, lazy": nw.from_native(POLARS.lazy()),
     "pandas": PANDAS,
     "pandas, text": PANDAS.astype(str),
     "pandas, objects": PANDAS.astype(object),
@@ -179,14 +176,6 @@ def test_moments_are_seconds_whatever_their_unit(held, zone):
         assert people.timestamps.tolist() == [1704067200, 0, 0]
     for cells, found in (([7.9, -0.5, np.nan], [7, 0, 0]), ([np.nan, np.inf, 5], [0, 2**40, 5])):
         assert load(held(timestamp=np.array(cells)), DOMAIN).timestamps.tolist() == found
-
-
-def test_extreme_moments_of_streams_are_clamped():
-    for unit in ("s", "ms", "us", "ns"):
-        for type in (pa.timestamp(unit), pa.timestamp(unit, "UTC")):
-            moments = pa.array([2**63 - 1, -(2**63)], type).dictionary_encode()
-            table = pa.table({"user": ["x", "y"], "item": ["7", "7"], "rating": [1, 1], "timestamp": moments})
-            assert load(table, DOMAIN).timestamps.tolist() == [9223372036 if unit == "ns" else 2**40, 0]
 
 
 def test_numbers_of_single_precision_are_on_their_scale_and_are_no_times(held):

@@ -6,14 +6,13 @@ import pytest
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.biases import BiasSettings
-from hushrec.sums.population import Population
 from support.runs import charged, exact
 
 RELEASED = hr.GlobalEffects(user_biases="released")
 
 
 def measured(ratings, run, norm="l2", **settings):
-    return BiasSettings(**settings).measure(Population(ratings), run, norm)
+    return BiasSettings(**settings).measure(ratings, run, norm)
 
 
 def test_without_noise_they_are_the_averages_of_items_then_of_what_is_left(listed):

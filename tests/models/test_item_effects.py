@@ -5,7 +5,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.models.effects import EffectSettings
-from hushrec.sums.population import Population
 from support import runs
 
 
@@ -16,7 +15,7 @@ def small():
 
 def exact(ratings, unit="record", **settings):
     chosen, run = EffectSettings(**settings), runs.exact(unit)
-    return chosen.measure(chosen.sums(ratings.domain, run.terms, "l2"), Population(ratings), run)
+    return chosen.measure(chosen.sums(ratings.domain, run.terms, "l2"), ratings, run)
 
 
 def test_effects_and_level_together_are_right_on_average(small):

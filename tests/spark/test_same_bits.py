@@ -9,8 +9,9 @@ import pytest
 
 import hushrec as hr
 from hushrec import models
+from hushrec.data.spark import people as spark_people
+from hushrec.data.spark.people import SparkPeople
 from hushrec.errors import ConfigError, DataError
-from hushrec.sums import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
 from support.spark import sent
 
@@ -26,7 +27,7 @@ def on_spark(spark, memory, n_blocks):
 
 def cut(source, partitions, monkeypatch):
     """The same rows in so many partitions, in an order of Spark's, each added up by a task of its own."""
-    monkeypatch.setattr(spark_engine, "_cores", lambda frame: partitions)
+    monkeypatch.setattr(spark_people, "_cores", lambda frame: partitions)
     return dataclasses.replace(source, frame=source.frame.repartition(partitions))
 
 
@@ -81,14 +82,14 @@ def test_the_head_of_a_catalogue_is_measured_where_the_ratings_are(sources, monk
 def test_triangles_that_no_task_may_hold_are_summed_band_by_band(name, sources, monkeypatch):
     memory, there = sources[class_of(name).feedback]
     pair, passes = min(class_of(name).supports), []
-    total = spark_engine.SparkRows.total
+    total = SparkPeople.total
 
-    def counted(self, add, *shapes):
+    def counted(self, add, *shapes, **weighted):
         passes.append(sum(int(np.prod(shape)) for shape in shapes))
-        return total(self, add, *shapes)
+        return total(self, add, *shapes, **weighted)
 
-    monkeypatch.setattr(spark_engine.SparkRows, "most_cells", 300)
-    monkeypatch.setattr(spark_engine.SparkRows, "total", counted)
+    monkeypatch.setattr(SparkPeople, "most_cells", 300)
+    monkeypatch.setattr(SparkPeople, "total", counted)
     assert made(name, pair, memory) == made(name, pair, cut(there, 3, monkeypatch))
     assert sum(size > 200 for size in passes) > 2, "bands of 820 or 1640 cells"
     assert max(passes) <= 300 + 42, "and the sums that each pass computes anew"
@@ -155,7 +156,7 @@ def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spa
     table = memory.table()
     frame, here = (
         spark.createDataFrame(table.to_pandas()),
-        hr.check(table, memory.domain).facts() | {"hints": []},
+        hr.check(table, memory.domain).facts() | {"columns": {}, "unused": [], "hints": []},
     )
     assert here["ratings"] == memory.n_entries
     assert hr.check(frame, memory.domain).facts() == here

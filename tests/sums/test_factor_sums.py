@@ -38,10 +38,10 @@ def test_people_contribute_independently(search):
 def of_factors(sums, p, q, people, grid_values=None):
     middle = np.full(sums.domain.n_items, sums.domain.scale.mid) if grid_values is None else grid_values[0]
     fold_in = np.zeros(sums.domain.n_users) if grid_values is None else grid_values[1]
-    rows = sums.residuals.rows(people, middle, fold_in)
+    rows = sums.residuals.rows(middle, fold_in)
     return [
-        (sums.query("users", 1), sums.users(rows, p, q)),
-        (sums.query("items", 1), sums.items(rows, p, q)),
+        (sums.query("users", 1), sums.users(people, rows, p, q)),
+        (sums.query("items", 1), sums.items(people, rows, p, q)),
     ]
 
 
@@ -178,7 +178,7 @@ def test_errors_taken_at_factors_that_are_not_released_are_found(search):
     sums = FactorSums(search.domain(3, 3), "add-remove", 2, 1, 0.8, 1.0)
 
     def fitted(sums, p, q, people):
-        (ratings,) = people.in_full.blocks()
+        (ratings,) = people.blocks()
         moved = np.bincount(ratings.items, minlength=3)[:, None] * 0.3 * q
         return of_factors(sums, p, sums.in_ball(q - moved), people)
 

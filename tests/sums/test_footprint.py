@@ -14,7 +14,7 @@ def test_a_model_that_does_not_say_is_judged_by_its_queries():
     assert Footprint.of([]).memory > 0
 
 
-def test_the_memory_of_a_declared_crowd_is_added_up():
+def test_the_memory_of_a_declared_crowd_is_add_up():
     footprint, declared = Footprint(1e7, 20, 1000), Crowd(10_000, 1_000_000, declared=True)
     assert footprint.bytes_held(1_000_000, 10_000) == 4e7
     assert ", in all 40 MB for the expected 1,000,000; takes" in footprint.in_words(declared)

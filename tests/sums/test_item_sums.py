@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
+from hushrec.data.people import FULL
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import FULL, Population
 from support.people import SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
@@ -21,7 +21,7 @@ def weighed_sums(domain, cap):
 
 def weighing(ratings, weight):
     """The only person in the ratings, with this weight."""
-    return Population(ratings.with_personal_epsilon(np.array([1.0])), lambda asked: np.full(1, weight))
+    return ratings.with_personal_epsilon(np.ones(1)).with_weights(lambda asked: np.full(1, weight))
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
@@ -69,7 +69,7 @@ def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
 def slope_of(domain, search, row, reg=5):
     sums = dataclasses.replace(weighed_sums(domain, 8.0), reg=reg, personal_epsilon=False)
     empty = [None] * domain.n_items
-    people = Population(search.ratings(domain, [row, empty, empty]))
+    people = search.ratings(domain, [row, empty, empty])
     query, values = next((q, v) for q, v in sums.measure(people) if q.name == "slopes")
     return query, float(values[0]) * query.step
 

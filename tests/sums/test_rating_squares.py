@@ -6,7 +6,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.sums.overall import RatingSquares
-from hushrec.sums.population import Population
 
 SCALES = [(1, 5, 1), (0.5, 4, 0.5), (1, 10, 1), (-3.3, 7.1, 0.1)]
 
@@ -22,7 +21,7 @@ def people(scale, values):
 
 def total(ratings):
     squares = RatingSquares(ratings.domain)
-    return squares.measure(Population(ratings))[0] * squares.query.step
+    return squares.measure(ratings)[0] * squares.query.step
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -18,7 +18,6 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 from support.sums import summed
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
@@ -59,7 +58,7 @@ def covariance_sums(domain, unit, adjacency, norm="l2", *, printed=False, **sett
 
 def measured(sums, rows, *released):
     """Name → (query, values in own units) of what these users' ratings add up to."""
-    found = summed(sums.measure(Population(ratings_of(sums.domain, tuple(rows))), *released))
+    found = summed(sums.measure(ratings_of(sums.domain, tuple(rows)), *released))
     return {query.name: (query, values.ravel() * query.step) for query, values in found}
 
 

@@ -5,7 +5,6 @@ import polars as pl
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.sums.overall import USER_COUNT, user_count
-from hushrec.sums.population import Population
 
 
 def count(*rows):
@@ -13,7 +12,7 @@ def count(*rows):
     pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
     schema = {"user_id": pl.String, "item_id": pl.String}
     domain = Domain(range(60), max_per_user=40, max_users=10)
-    return user_count(Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain)))
+    return user_count(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain))
 
 
 def test_a_person_and_an_only_rating_move_it_by_delta(search):

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import psutil
 
-from hushrec.sums import spark_engine
-from hushrec.sums.spark_engine import _add_same_places, _Partial
+from hushrec.data.spark import people as on_spark
+from hushrec.data.spark.people import _add_same_places, _Adding
 
 FIT = ("CovarianceSVD", ("user", "add-remove"))
-RIGHT = _Partial
+RIGHT = _Adding
 WAIT = 120
 """Seconds after which a task no longer waits to be overtaken."""
 
@@ -47,7 +47,7 @@ def wait_for(marker):
         time.sleep(0.05)
 
 
-class Troubled(_Partial):
+class Troubled(_Adding):
     """Adds up blocks, with trouble. It also counts blocks beside its sums, as nobody should."""
 
     def having(self, trouble, marker, counter):
@@ -112,7 +112,7 @@ def main(master, folder, *troubles):
                 passes.append(given)
                 return Troubled(*given).having(*having)
 
-            spark_engine._Partial, spark_engine._add_same_places = work, TroubledAdder(trouble, marker)
+            on_spark._Adding, on_spark._add_same_places = work, TroubledAdder(trouble, marker)
             same = made(*FIT, there) == right
             happened, blocks = Path(marker).exists(), len(passes) * there.n_blocks
             found[trouble] = {"same": same, "happened": happened, "blocks": blocks, "counted": counter.value}

@@ -5,7 +5,6 @@ from functools import lru_cache
 import numpy as np
 
 import hushrec as hr
-from hushrec.sums.population import Population
 
 
 @lru_cache(maxsize=20)
@@ -25,4 +24,4 @@ def interactions_of(n_items, rows, max_per_user=None):
 
 
 def people_of(n_items, rows):
-    return Population(interactions_of(n_items, rows))
+    return interactions_of(n_items, rows)

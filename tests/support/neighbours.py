@@ -9,7 +9,6 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.sums.population import Population
 
 
 def domain_of(n_items, n_users, scale=(1, 5, 1)):
@@ -34,7 +33,7 @@ def ratings_of(domain, rows):
 
 
 def people_of(domain, rows):
-    return Population(ratings_of(domain, rows))
+    return ratings_of(domain, rows)
 
 
 def some_steps(domain):
@@ -88,7 +87,7 @@ def every_row(domain):
 def exhaustive(domain, adjacency, measure):
     """Largest distance/Δ by measurement, over all rows of three items and all their neighbours."""
     steps, worst, queries = some_steps(domain), {}, {}
-    made = {row: list(measure(Population(ratings))) for row, ratings in every_row(domain).items()}
+    made = {row: list(measure(ratings)) for row, ratings in every_row(domain).items()}
     for row, here in made.items():
         for query, _ in here:
             assert queries.setdefault(query.name, query) == query, "Δ depends on the ratings"

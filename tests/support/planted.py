@@ -14,6 +14,7 @@ import numpy as np
 
 import hushrec
 import hushrec as hr
+from hushrec.data.people import Once
 from hushrec.estimation.head import Head
 from hushrec.models.biases import BiasSettings
 from hushrec.models.friedman_berkovsky_kaafar.estimate import NoisyRatings
@@ -172,20 +173,24 @@ def understated(queries, sums):
 
 def exact_user_counts(measure, settings, people, *rest):
     """As in the noise of unbounded PALS: how far a row is trusted must not depend on n_u itself."""
-    (ratings,) = people.in_full.blocks()
+    (ratings,) = people.blocks()
     counts = np.diff(ratings.roster_indptr()).astype(np.float64)
     return measure(settings, people, *rest)._replace(user_counts=counts)
 
 
-def exact_averages(rows, residuals, people, item_effects, user_effects):
+def exact_averages(rows, residuals, item_effects, user_effects):
     """One rating would move the residuals of everybody who rated the item.
 
     Not for released biases under ``replace``: with an L2 norm the booked change of one covers these.
     """
-    (ratings,), n_items = people.in_full.blocks(), people.domain.n_items
-    counts = np.maximum(np.bincount(ratings.items, minlength=n_items), 1)
-    means = np.bincount(ratings.items, ratings.numbers(), minlength=n_items) / counts
-    return rows(residuals, people, means, user_effects)
+
+    def of(everyone):
+        n_items = everyone.domain.n_items
+        counts = np.maximum(np.bincount(everyone.items, minlength=n_items), 1)
+        means = np.bincount(everyone.items, everyone.numbers(), minlength=n_items) / counts
+        return rows(residuals, means, user_effects)(everyone)
+
+    return Once(of)
 
 
 def rated_cells_only(measure, cells, run, entries):
@@ -204,11 +209,10 @@ def unclipped(measure, home, *arguments):
     return measure(wide, *arguments) * round(wide.step / home.step)
 
 
-def factors_of_the_ratings(users, sums, rows, people, items):
+def factors_of_the_ratings(users, sums, people, rows, factors, items):
     """Errors at factors that are not released: one rating moves everybody who rated the item."""
-    (row,) = rows.blocks()
-    odd = np.bincount(row.entries.columns, minlength=len(items))[:, None] % 2 == 1
-    return users(sums, rows, people, np.where(odd, items, -items))
+    odd = np.bincount(people.items, minlength=len(items))[:, None] % 2 == 1
+    return users(sums, people, rows, factors, np.where(odd, items, -items))
 
 
 # -- faults that the covariance of the head of a catalogue might have -------------------------------------
@@ -216,7 +220,7 @@ def factors_of_the_ratings(users, sums, rows, people, items):
 
 def head_of_the_ratings(measure, sums, people, effects, mean, head):
     """Chosen by the true counts: one person can exchange an item and all of its pairs."""
-    (ratings,) = people.in_full.blocks()
+    (ratings,) = people.blocks()
     counts = np.bincount(ratings.items, minlength=head.n_items).astype(np.float64)
     return measure(sums, people, effects, mean, Head.of(counts, sums.n_items))
 
@@ -226,14 +230,14 @@ def head_of_the_ratings(measure, sums, people, effects, mean, head):
 
 def exact_directions(measure, sums, people, lens):
     """Weights by counts without noise: one interaction moves the vectors of everybody else."""
-    (given,) = people.in_full.blocks()
+    (given,) = people.blocks()
     counts = np.bincount(given.items, minlength=lens.head.n_items)[lens.head.items] + 1.0
     return measure(sums, people, dataclasses.replace(lens, weights=counts / counts.max(), direction=counts))
 
 
 def true_head(measure, sums, people, lens):
     """Chosen by the true counts: one interaction can exchange an item and all of its pairs."""
-    (given,) = people.in_full.blocks()
+    (given,) = people.blocks()
     counts = np.bincount(given.items, minlength=lens.head.n_items).astype(np.float64)
     return measure(sums, people, dataclasses.replace(lens, head=Head.of(counts, sums.n_items)))
 

@@ -7,7 +7,6 @@ import pytest
 
 from hushrec.errors import ConfigError
 from hushrec.privacy.accounting.measurement import EVERY_RATING
-from hushrec.sums.population import Population
 from lab.paper import PaperRun
 from lab.published import (
     FriedmanALS,
@@ -34,7 +33,7 @@ def configured(kind):
 
 
 def averages(config, ratings, run):
-    return config._biases(Population(ratings), run)
+    return config._biases(ratings, run)
 
 
 # -- the averages -----------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ def test_cells_are_released_clamped_and_thresholded(listed, budget):
         config, allowed = FriedmanInputMF(), budget(4.0, adjacency=adjacency)
         cells, run = config._cells(train.domain, allowed), PaperRun.of(config, train.domain, allowed, 1)
         levels = np.full(train.domain.n_items, 3.4), np.zeros(train.domain.n_users)
-        noisy = cells.measure(run, cells.residuals.entries(Population(train), *levels))
+        noisy = cells.measure(run, cells.residuals.entries(train, *levels))
         sizes = np.abs(noisy.values)
         assert sizes.max() <= 1 + 1e-6
         if adjacency == "replace":

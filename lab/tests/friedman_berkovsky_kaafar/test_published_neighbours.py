@@ -8,7 +8,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.kernels.csr import unpack
-from hushrec.sums.population import Population
 from lab.friedman_berkovsky_kaafar.published_neighbours import listed_predictions
 from lab.published import FriedmanEffects, FriedmanKNN, cost, fit
 from support.runs import exact
@@ -42,7 +41,7 @@ def test_epsilon_is_divided_as_section_5_4_prints(listed, budget, adjacency):
 def test_its_averages_are_those_of_the_private_global_effects(listed, budget):
     train, config = listed[0], FriedmanKNN(rank=3)
     made = hr.baseline(train, config)
-    effects = FriedmanEffects()._biases(Population(train), exact(adjacency="replace"))
+    effects = FriedmanEffects()._biases(train, exact(adjacency="replace"))
     assert list(made.averages) == list(train.domain.users)
     np.testing.assert_allclose([*made.averages.values()], effects.user_effects)
     noisy = fit(train, config, budget(0.05, adjacency="replace", delta=0.0), 1)
@@ -53,9 +52,9 @@ def test_its_averages_are_those_of_the_private_global_effects(listed, budget):
 def test_its_covariance_is_of_residuals_of_released_averages(listed, adjacency):
     """Σ_u x xᵀ/n with x = clamp(r − μ − b, ±1), in NumPy."""
     train, config, run = listed[0], FriedmanKNN(rank=3), exact(adjacency=adjacency)
-    biases = config._biases(Population(train), run)
+    biases = config._biases(train, run)
     sums = config._covariance(train.domain, run.terms, biases.user_effects)
-    (query, covariance), (_, weights) = sums.measure(Population(train), biases.item_effects, 0.0)
+    (query, covariance), (_, weights) = sums.measure(train, biases.item_effects, 0.0)
     people, items, values = rows(train)
     dense, rated = np.zeros((2, train.domain.n_users, train.domain.n_items))
     left = values - biases.item_effects[items] - biases.user_effects[people]
@@ -116,7 +115,7 @@ def test_no_neighbour_moves_the_covariance_by_more_than_its_bound(adjacency):
         kept = [(i, v) for i, v in enumerate(values) if v]
         given = [("u", str(item), float(value)) for item, value in kept]
         ratings = hr.load(pl.DataFrame(given, schema=["user_id", "item_id", "rating"], orient="row"), domain)
-        (query, values), _ = sums.measure(Population(ratings), np.full(n, 3.0), 0.0)
+        (query, values), _ = sums.measure(ratings, np.full(n, 3.0), 0.0)
         return unpack(values() * query.step, n, np.float64)
 
     for c in range(1, n):

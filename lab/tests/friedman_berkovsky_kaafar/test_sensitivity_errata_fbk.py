@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import hushrec as hr
+from hushrec.data.people import People
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.factorizers import Sparse
-from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums, in_ball
 from hushrec.sums.residuals import ResidualRows
 from lab.paper import PaperNoise, PaperRun, unit_rows
@@ -124,13 +124,14 @@ def test_a_rating_moves_one_row_of_our_gradients():
     """At released factors nothing follows from anything: Δ is that of one row of each side."""
     people, item, values = fresh(0)
     sums = FactorSums(domain_of(1, RATERS + 1), "add-remove", 3, 1, CLIP, Q_MAX)
+    nobody = People(sums.domain, [], [0], [], [])  # whose rows are given here
     for side, query in ((sums.users, sums.query("users", 1)), (sums.items, sums.query("items", 1))):
         found = []
         for there in (1, 0):
             known = one_item(there, values)
             counted = np.rint(known.values / sums.residuals.grid.step).astype(np.int32)
             rows = ResidualRows(np.arange(len(people)), CSR(known.indptr, known.columns, counted))
-            found.append(side(Engine(lambda rows=rows: [rows]), people, item))
+            found.append(side(nobody, lambda block, rows=rows: rows, people, item))
         moved = np.linalg.norm((found[0] - found[1]) * query.step, axis=1)
         assert (moved > 0).sum() == 1
         assert 0.5 * query.sensitivity < moved.max() <= query.sensitivity

@@ -13,7 +13,6 @@ from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.budget import Unprotected
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.sums.population import Population
 from lab.paper import PaperRun, SquareSum
 from lab.published import McSherrySVD
 from support.sums import summed
@@ -63,7 +62,7 @@ def ratings_of(domain, row):
 def moved(sums, one, other, released):
     """Name → distance of the whole matrices of one user's rows, its Δ, and Δ of the triangle."""
     made = [
-        {query.name: (query, values) for query, values in summed(sums.measure(Population(people), *released))}
+        {query.name: (query, values) for query, values in summed(sums.measure(people, *released))}
         for people in (ratings_of(sums.domain, row) for row in (one, other))
     ]
     settings = {field.name: getattr(sums, field.name) for field in fields(sums)}

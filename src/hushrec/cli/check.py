@@ -12,7 +12,7 @@ from hushrec.data.reading import Reading
 def check(ratings: options.Ratings, *, domain: Domain, reading: Reading) -> None:
     """Check a file before a fit is charged. CONFIDENTIAL.
 
-    Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
+    Prints what was read, dropped or changed, and why. Charges nothing. The exit code is 2 if a fit
     would be refused.
     """
     with console.working("reading ratings"):

@@ -9,6 +9,7 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.dropped import Refusal
 from hushrec.data.machine import machine
 from hushrec.data.people import PublicFacts
+from hushrec.data.spark.people import SparkPeople
 from hushrec.errors import (
     ConfigError,
     DataError,
@@ -19,7 +20,6 @@ from hushrec.errors import (
 )
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.sums.footprint import Footprint, in_bytes
-from hushrec.sums.spark_engine import require_ready
 
 Accept = Literal["dropped", "users", "rating", "changed", "share", "weak"]
 """The reasons for which a charge is refused unless you accept them.
@@ -135,8 +135,8 @@ def admit(
         people.verify()  # a damaged block would waste the charge
     elif digest() in public_people:
         raise ConfigError(_THE_SAME)
-    if facts.sums_only:
-        require_ready(people)
+    if isinstance(people, SparkPeople):
+        people.require_ready()
     if accept is not None:
         for reason in people.dropped.refused(facts.domain, people.n_users):
             if _ACCEPTED_BY[reason] not in accept:  # messages show no number: it is private

@@ -12,12 +12,12 @@ from hushrec.documents.sentences import Assumes, Unprotected
 from hushrec.models.base import Model
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.accounting.plan import Plan, version
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.settings import Settings
-from hushrec.text import ranges
+from hushrec.text import ranges, version
 
 
 def describe(

@@ -7,16 +7,17 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from hushrec import files
-from hushrec.arrays import Ints
-from hushrec.data.clean import Cleaner
+from hushrec.arrays import Floats, Ints
+from hushrec.data.clean import Cleaner, Rows
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.folder import Folder
+from hushrec.data.folder import TYPES, Folder
 from hushrec.data.people import People
 from hushrec.data.readers.duck import Temporary, within_room
 from hushrec.errors import DataError
@@ -33,30 +34,18 @@ def in_memory(cleaner: Cleaner, dropped: Dropped | None = None) -> People:
     n = cleaner.n_kept() if dropped else None
     dropped = dropped or cleaner.dropped()
     n = dropped.records - dropped.lost_records if n is None else n
-    users, epsilons = cleaner.people()
-    items, values = np.empty(n, np.int32), np.empty(n, np.uint8)
-    times = np.empty(n if cleaner.timed else 0, np.int64)
-    counts, filled, repeats, beyond = np.zeros(len(users), np.int64), 0, 0, 0
-    for rows, more_repeats, more_beyond in cleaner.rows():
+    arrays = {name: np.empty(n, TYPES[name]) for name in _entries(cleaner)}
+    filled = 0
+
+    def take(rows: Rows) -> None:
+        nonlocal filled
         here = slice(filled, filled := filled + len(rows.items))
-        items[here] = rows.items
-        if rows.values is not None:
-            values[here] = rows.values
-        if rows.timestamps is not None:
-            times[here] = rows.timestamps
-        _count(counts, rows.users)
-        repeats, beyond = repeats + more_repeats, beyond + more_beyond
-    present = counts > 0
-    return People(
-        cleaner.domain,
-        users.filter(pa.array(present)),
-        _indptr(counts[present]),
-        items[:filled],
-        values[:filled] if cleaner.valued else None,
-        timestamps=times[:filled] if cleaner.timed else None,
-        personal_epsilon=None if epsilons is None else epsilons[present],
-        dropped=_with_repeats(dropped, repeats, beyond),
-    )
+        for name, array in arrays.items():
+            array[here] = getattr(rows, name)
+
+    users, indptr, epsilons, dropped = _put_together(cleaner, dropped, take)
+    entries: dict[str, Any] = {name: array[:filled] for name, array in arrays.items()}
+    return People(cleaner.domain, users, indptr, **entries, personal_epsilon=epsilons, dropped=dropped)
 
 
 def on_disk(clean: Callable[[], Cleaner], domain: Domain, folder: Path | None) -> People:
@@ -87,29 +76,40 @@ def on_disk(clean: Callable[[], Cleaner], domain: Domain, folder: Path | None) -
 
 @within_room()
 def _write(cleaner: Cleaner, writing: Folder) -> None:
-    dropped, (users, epsilons) = cleaner.dropped(), cleaner.people()
-    counts, repeats, beyond = np.zeros(len(users), np.int64), 0, 0
-    writing.add("items", np.zeros(0, np.int32))
-    if cleaner.valued:
-        writing.add("values", np.zeros(0, np.uint8))
-    if cleaner.timed:
-        writing.add("timestamps", np.zeros(0, np.int64))
+    names = _entries(cleaner)
+    for name in names:
+        writing.add(name, np.zeros(0, TYPES[name]))
+
+    def take(rows: Rows) -> None:
+        for name in names:
+            writing.add(name, getattr(rows, name))
+
     with stage("writing people"):
-        for rows, more_repeats, more_beyond in cleaner.rows():
-            writing.add("items", rows.items)
-            if rows.values is not None:
-                writing.add("values", rows.values)
-            if rows.timestamps is not None:
-                writing.add("timestamps", rows.timestamps)
-            _count(counts, rows.users)
-            repeats, beyond = repeats + more_repeats, beyond + more_beyond
+        users, indptr, epsilons, dropped = _put_together(cleaner, cleaner.dropped(), take)
+    writing.finish(cleaner.domain, users, indptr, epsilons, dropped)
+
+
+def _entries(cleaner: Cleaner) -> list[str]:
+    """Return the names of the arrays with a value for each entry."""
+    return ["items", *["values"] * cleaner.valued, *["timestamps"] * cleaner.timed]
+
+
+def _put_together(
+    cleaner: Cleaner, dropped: Dropped, take: Callable[[Rows], None]
+) -> tuple[Any, Ints, Floats | None, Dropped]:
+    """Hand on the rows as they come, sorted; return what is known of users who have any, and the counts."""
+    users, epsilons = cleaner.people()
+    counts, repeats, beyond = np.zeros(len(users), np.int64), 0, 0
+    for rows, more_repeats, more_beyond in cleaner.rows():
+        take(rows)
+        _count(counts, rows.users)
+        repeats, beyond = repeats + more_repeats, beyond + more_beyond
     present = counts > 0
-    writing.finish(
-        cleaner.domain,
+    return (
         users.filter(pa.array(present)),
-        _indptr(counts[present]),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[present])]),
         None if epsilons is None else epsilons[present],
-        _with_repeats(dropped, repeats, beyond),
+        replace(dropped, duplicate=dropped.duplicate + repeats, clamped=dropped.clamped + beyond),
     )
 
 
@@ -119,11 +119,3 @@ def _count(counts: Ints, users: Ints) -> None:
         first = int(users[0])
         found = np.bincount(users - first)
         counts[first : first + len(found)] += found
-
-
-def _indptr(counts: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-
-
-def _with_repeats(dropped: Dropped, repeats: int, beyond: int) -> Dropped:
-    return replace(dropped, duplicate=dropped.duplicate + repeats, clamped=dropped.clamped + beyond)

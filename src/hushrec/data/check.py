@@ -1,18 +1,25 @@
-"""A check of a source before any budget is spent on it."""
+"""A check of a source before any budget is spent on it.
 
-from collections.abc import Mapping
+Privacy: private; what it says is for the curator alone. It may show ratings, because a scale cannot be mended
+without them, and never an id.
+"""
+
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.assemble import in_memory
+from hushrec.data.clean import Cleaner
+from hushrec.data.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped, Refusal, fraction
-from hushrec.data.hints import hints
 from hushrec.data.load import cleaned, load, loaded_folder
+from hushrec.data.readers.scans import Scan
 from hushrec.data.readers.sources import parts_of
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.data.spark.records import is_frame
@@ -21,6 +28,12 @@ from hushrec.documents.document import Block, Document, Facts, Paragraph, Points
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
+_STEPS = (25, 20, 10, 5, 2, 1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01)  # of usual scales: chosen by hand
+_EVERY_RECORD = (
+    "Whatever these columns say, every record counts as an item that the user gave or liked: {}. Leave out "
+    "the records of what a user did not want; or, if people rate, declare the scale and which ratings are "
+    "likes (hushrec domain --scale LO HI STEP --likes RATING)."
+)
 _ACCEPT = "If this is right, accept it:"
 _VERDICTS: dict[Refusal, str] = {
     "nobody": "no one has an item left.",
@@ -45,7 +58,10 @@ class Check:
         n_entries: ratings or interactions left, one for each user and item.
         n_items: items of the catalogue that occur.
         dropped: how many records were read, and what was dropped or changed.
-        hints: what is probably wrong with the source, and the fix.
+        columns: role to the column that is read for it; empty if the source was loaded before.
+        unused: names of the other columns.
+        hints: user ids that differ only by blanks or case, a scale that would hold all ratings, and that
+            unused columns do not say what interactions are.
 
     Privacy: private, for the curator alone. ``repr`` shows nothing of it.
     """
@@ -55,6 +71,8 @@ class Check:
     n_entries: int
     n_items: int
     dropped: Dropped
+    columns: Mapping[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
 
     @property
@@ -92,6 +110,8 @@ class Check:
                 }
                 for loss in self.dropped.losses(self.domain)
             ],
+            "columns": dict(self.columns),
+            "unused": list(self.unused),
             "hints": list(self.hints),
             "refused": list(self.refused),
         }
@@ -105,6 +125,9 @@ class Check:
             ("items", f"{self.n_items:,} of the {domain.n_items:,} of the catalogue"),
             ("kept", f"{self.n_entries:,} {domain.feedback}, one for each user and item"),
         ]
+        if self.columns:
+            rows.append(("columns", ", ".join(f"{name} as {role}" for role, name in self.columns.items())))
+            rows.append(("unused", ", ".join(self.unused) or "no other column"))
         if self.n_unliked is not None:
             unliked = f"{self.n_unliked:,} ratings below {domain.likes:g}, which are not used"
             rows.append(("unliked", unliked))
@@ -132,11 +155,11 @@ def _lost(dropped: Dropped, domain: Domain) -> Block:
 
 
 def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
-    """Load a source as ``load`` does, and report the records dropped or changed, with reasons and hints.
+    """Load a source as ``load`` does, and report what was read, dropped or changed, and why.
 
     Args:
         source: as for ``load``; or ``People`` or ``SparkPeople``. For these, a folder of people and a
-            DataFrame of Spark, only counts are known, so there are no hints.
+            DataFrame of Spark, only counts are known.
         domain: the public domain.
         reading: as for ``load``.
 
@@ -158,14 +181,54 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     cleaner, scans = cleaned(parts_of(source, reading), domain, reading, again=True)
     with closing(cleaner):
         people = in_memory(cleaner)
-        found = hints(cleaner, scans, reading.decimal, people.dropped) if scans else ()
-        return _summed(people, tuple(found))
+        columns = dict(pair for scan in scans for pair in scan.columns.items())
+        unused = tuple(dict.fromkeys(name for scan in scans for name in scan.unused))
+        hints = [*_hints(cleaner, scans, reading.decimal, people.dropped)] if scans else []
+        if unused and domain.rating_scale is None:
+            hints.append(_EVERY_RECORD.format(", ".join(unused[:12])))
+        return _summed(people, columns=columns, unused=unused, hints=tuple(hints))
 
 
-def _summed(loaded: AnyPeople, advice: tuple[str, ...] = ()) -> Check:
+def _summed(loaded: AnyPeople, **of_source: Any) -> Check:
     domain, n_entries = loaded.domain, 0
     occurs = np.zeros(domain.n_items, dtype=np.bool_)
     for block in loaded.blocks():
         occurs[block.items] = True
         n_entries += len(block.items)
-    return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, advice)
+    return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, **of_source)
+
+
+def _hints(cleaner: Cleaner, scans: list[Scan], decimal: str, dropped: Dropped) -> Iterator[str]:
+    """Yield what the counts do not say. The files and tables are read again for the ratings."""
+    alike = cleaner.db.execute(
+        "SELECT sum(n) FROM (SELECT count(DISTINCT user_id) AS n FROM records WHERE user_id IS NOT NULL "
+        "GROUP BY lower(trim(user_id)) HAVING n > 1)"
+    ).fetchall()[0][0]
+    if alike:
+        yield (
+            f"{alike:,} user ids differ from another only by blanks or case, and each counts as a person: "
+            "write the ids of a person alike."
+        )
+    scale, off = cleaner.domain.rating_scale, dropped.clamped + dropped.rounded
+    if scale is not None and 100 * off >= dropped.records > 0:
+        cells = " UNION ALL ".join(scan.select(decimal) for scan in scans)
+        listed = (
+            f"SELECT DISTINCT value FROM ({cells}) WHERE isfinite(value) ORDER BY ALL LIMIT {MAX_VALUES + 1}"
+        )
+        values = np.array(cleaner.db.execute(listed).fetchall(), np.float64).ravel()
+        fits = _fitting(values)
+        yield (
+            f"{fraction(off, dropped.records)} of the ratings are not on the scale {scale}; "
+            f"{'no usual scale holds them all' if fits is None else f'the scale {fits} holds them all'}. "
+            "Declare another scale only if it is known publicly, such as from the form on which people rate, "
+            "never because the ratings show it."
+        )
+
+
+def _fitting(values: Floats) -> Scale | None:
+    """Return the coarsest usual scale that holds all values."""
+    for step in _STEPS if 0 < len(values) <= MAX_VALUES else ():
+        steps, fits = (values - values[0]) / step, Scale(float(values[0]), float(values[-1]), step)
+        if (np.abs(steps - np.round(steps)) < 1e-6 * (1 + steps)).all() and fits.n_values <= MAX_VALUES:
+            return fits
+    return None

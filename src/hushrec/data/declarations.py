@@ -177,20 +177,21 @@ def again(ids: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def roster_of(people: Any, most: int | None) -> tuple[str, ...]:
-    """Return the ids of people in ascending order of their UTF-8 bytes.
-
-    Args:
-        most: the declared bound on their number; None if it is wrong, which is reported already.
-    """
+def roster_of(people: Any, most: int) -> tuple[str, ...]:
+    """Return the ids of people, at most the declared bound, in ascending order of their UTF-8 bytes."""
     ids = ids_of(people)
     if not ids:
         raise ValueError("the list of people is empty; leave it out if it is not public")
     if len(set(ids)) != len(ids):
         raise ValueError("an id occurs more than once; list every person once, without ratings")
-    if most is not None and len(ids) > most:
+    if len(ids) > most:
         raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
     return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
+
+
+def titles_of(titles: Any, items: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the titles of items, as ``texts_of`` does."""
+    return texts_of(titles, items, "titles")
 
 
 def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] | None:

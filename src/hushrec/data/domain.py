@@ -7,12 +7,20 @@ of its items.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from hushrec import files
 from hushrec.data.declarations import (
@@ -26,7 +34,7 @@ from hushrec.data.declarations import (
     numeric,
     roster_of,
     scale_of,
-    texts_of,
+    titles_of,
 )
 from hushrec.documents import html
 from hushrec.errors import DataError, DomainError
@@ -38,8 +46,19 @@ FeedbackKind = Literal["ratings", "interactions"]
 _NEEDED = {"items", "max_per_user", "max_users"}
 _DESCRIBING = {"titles", "features"}
 _HINTS = {"expected_users", "expected_records"}
-_NUMBERS = ("likes", "counts", "max_per_user", "max_users", *sorted(_HINTS))
+_NUMERIC = BeforeValidator(numeric)
 _OPTIONAL = {"scale", "likes", "counts", "users", "personal_epsilon", *_HINTS, *_DESCRIBING}
+
+
+def _if_given(check: Callable[..., Any], *earlier: str) -> BeforeValidator:
+    """Check a value, if there is one, by earlier fields; if these are wrong, that is reported already."""
+
+    def checked(value: Any, info: ValidationInfo) -> Any:
+        if value is None or not all(name in info.data for name in earlier):
+            return None
+        return check(value, *(info.data[name] for name in earlier))
+
+    return BeforeValidator(checked)
 
 
 class Domain(BaseModel):
@@ -80,18 +99,18 @@ class Domain(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    items: tuple[str, ...]
-    rating_scale: Scale | None = Field(default=None, alias="scale")
-    likes: float | None = None
-    counts: int | None = Field(default=None, ge=2, le=255)
-    max_per_user: int = Field(ge=1)
-    max_users: int = Field(ge=1)
-    users: tuple[str, ...] | None = None
-    personal_epsilon: Mapping[str, float] | None = None
-    titles: tuple[str, ...] | None = None
-    features: Mapping[str, tuple[str, ...]] | None = None
-    expected_users: int | None = Field(default=None, ge=1)
-    expected_records: int | None = Field(default=None, ge=1)
+    items: Annotated[tuple[str, ...], BeforeValidator(catalogue_of)]
+    rating_scale: Annotated[Scale | None, _if_given(scale_of)] = Field(alias="scale")
+    likes: Annotated[float | None, _NUMERIC]
+    counts: Annotated[int | None, _NUMERIC] = Field(ge=2, le=255)
+    max_per_user: Annotated[int, _NUMERIC] = Field(ge=1)
+    max_users: Annotated[int, _NUMERIC] = Field(ge=1)
+    users: Annotated[tuple[str, ...] | None, _if_given(roster_of, "max_users")]
+    personal_epsilon: Annotated[Mapping[str, float] | None, _if_given(classes)]
+    titles: Annotated[tuple[str, ...] | None, _if_given(titles_of, "items")]
+    features: Annotated[Mapping[str, tuple[str, ...]] | None, _if_given(features_of, "items")]
+    expected_users: Annotated[int | None, _NUMERIC] = Field(ge=1)
+    expected_records: Annotated[int | None, _NUMERIC] = Field(ge=1)
 
     def __init__(
         self,
@@ -126,43 +145,6 @@ class Domain(BaseModel):
             )
         except ValidationError as error:
             raise DomainError(explain(error)) from None
-
-    @field_validator("items", mode="before")
-    @classmethod
-    def _unique_items(cls, items: Any) -> tuple[str, ...]:
-        return catalogue_of(items)
-
-    @field_validator("users", mode="before")
-    @classmethod
-    def _roster(cls, users: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        return None if users is None else roster_of(users, info.data.get("max_users"))
-
-    @field_validator("personal_epsilon", mode="before")
-    @classmethod
-    def _classes(cls, personal_epsilon: Any) -> dict[str, float] | None:
-        return None if personal_epsilon is None else classes(personal_epsilon)
-
-    @field_validator("titles", mode="before")
-    @classmethod
-    def _one_title_each(cls, titles: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        items = info.data.get("items")  # missing if the catalogue is wrong, which is reported already
-        return None if titles is None or items is None else texts_of(titles, items, "titles")
-
-    @field_validator("features", mode="before")
-    @classmethod
-    def _one_feature_each(cls, features: Any, info: ValidationInfo) -> dict[str, tuple[str, ...]] | None:
-        items = info.data.get("items")
-        return None if features is None or items is None else features_of(features, items)
-
-    @field_validator("rating_scale", mode="before")
-    @classmethod
-    def _valid_scale(cls, scale: Any) -> Scale | None:
-        return None if scale is None else scale_of(scale)
-
-    @field_validator(*_NUMBERS, mode="before")
-    @classmethod
-    def _numeric(cls, value: Any) -> Any:
-        return numeric(value)
 
     @field_validator("likes")
     @classmethod

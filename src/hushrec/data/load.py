@@ -92,8 +92,8 @@ def load(
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
     * A file without records is valid, even an empty one, though ``fit`` asks before it charges for it. So is
-      one with more users than the domain declares (see ``exceeds_declared_users``), though ``fit`` asks above
-      twice as many.
+      one with more users than the domain declares, which ``check`` tells, though ``fit`` asks above twice as
+      many.
 
     Args:
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),

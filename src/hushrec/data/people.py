@@ -1,25 +1,30 @@
-"""The people of a population with what each of them gave, as private compressed rows under a public domain.
+"""The people of a population with what each of them gave, as private compressed rows, and sums over them.
 
 User u's items are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. Every user has at least one.
 Rows that exceed memory lie in a folder (``folder.py``) and are mapped from there, a block at a time.
+
+Every private sum is a function that adds what one block of people contributes to integers. So any cut of the
+people into blocks, in any order, gives the same bits, and a sum does not know where the people are.
 
 Privacy: private.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Shape
 from hushrec.data import folder as stored
 from hushrec.data.capping import chosen, chosen_latest
 from hushrec.data.domain import Domain
@@ -27,10 +32,18 @@ from hushrec.data.dropped import Dropped
 from hushrec.documents import html
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
+from hushrec.progress import fraction
 from hushrec.text import whole
 
 PER_BLOCK = 1 << 22  # entries; bounds the memory of a fit: chosen by hand
 _CHUNK = 1 << 24  # entries hashed or copied at once: bounds the memory; chosen by hand
+FULL = 1 << 16
+"""A weight of one, in steps of the weights' grid."""
+Weigh = Callable[[Floats], Ints]
+"""Maps the ε that people request to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape."""
+
+Made = TypeVar("Made")
+_END: Any = object()
 
 
 class PublicFacts(NamedTuple):
@@ -49,7 +62,7 @@ class PublicFacts(NamedTuple):
     sums_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False, eq=False)
 class People:
     """The users of one population with their ratings or interactions, in memory or mapped from a folder.
 
@@ -72,6 +85,9 @@ class People:
             user who requests 0 must not have any influence.
         folder: where the arrays are mapped from; None in memory.
         cap: the most entries of each user that ``blocks`` yields from a folder; None for all.
+        personal_weights: int64, what ``with_weights`` made of each requested ε, shape (n_users,); None if all
+            users count in full, and for a folder, whose blocks get theirs when they are read.
+        most_cells: integers that the sums of one pass should have at most; None without a limit.
 
     All arrays are read-only.
 
@@ -92,8 +108,13 @@ class People:
     personal_epsilon: Floats | None = field(default=None, kw_only=True)
     folder: Path | None = field(default=None, kw_only=True)
     cap: int | None = field(default=None, kw_only=True)
+    personal_weights: Ints | None = field(default=None, kw_only=True)
+    most_cells: ClassVar[int | None] = None
+    _weigh: Weigh | None = field(default=None, kw_only=True)
     _temporary: Any = field(default=None, kw_only=True)
     _per_block: int = field(default=PER_BLOCK, kw_only=True)
+    # One thread reads in all passes: each new one would keep the memory of its blocks to itself.
+    _reader: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "users", _text(self.users))
@@ -105,6 +126,8 @@ class People:
         # Rows of a folder are checked block by block, when they are read.
         if self.folder is None:
             self._require_rows()
+        elif self._reader is None:
+            object.__setattr__(self, "_reader", ThreadPoolExecutor(1))
 
     def _require_rows(self) -> None:
         """Refuse arrays that do not fit: the kernels use them as indices without checks."""
@@ -187,24 +210,26 @@ class People:
         return np.diff(self.indptr)
 
     @property
-    def exceeds_declared_users(self) -> bool:
-        """True if there are more users than ``domain.max_users`` declares. Privacy: private.
-
-        Loading does not refuse them, and a charge only above twice as many: near the bound, one more user
-        would decide whether there is a release. The curator should check this once, and declare a larger
-        bound from public knowledge.
-        """
-        return self.n_users > self.domain.max_users
-
-    @property
     def has_personal_epsilon(self) -> bool:
         """True if users request their own ε. Privacy: public, determined by the source's columns."""
         return self.personal_epsilon is not None
 
     @property
+    def weights(self) -> Ints:
+        """Weight of each user, in steps of 2^-16 up to ``FULL``, shape (n_users,). Privacy: private."""
+        if self.personal_weights is None:
+            return np.full(self.n_users, FULL, dtype=np.int64)
+        return self.personal_weights
+
+    @property
     def sums_only(self) -> bool:
         """False, because all rows can be read here. Privacy: public."""
         return False
+
+    @property
+    def in_memory(self) -> bool:
+        """True if the arrays are all rows there are, in memory. Privacy: public."""
+        return self.folder is None
 
     @property
     def facts(self) -> PublicFacts:
@@ -257,8 +282,8 @@ class People:
             self,
             users=self.users.filter(pa.array(kept)),
             indptr=np.concatenate([[0], np.cumsum(counts[kept])]),
-            personal_epsilon=None if self.personal_epsilon is None else self.personal_epsilon[kept],
-            **self._entries(mask),
+            **self._arrays(("personal_epsilon", "personal_weights"), kept),
+            **self._arrays(stored.ENTRIES, mask),
         )
 
     def slice(self, start: int, stop: int) -> "People":
@@ -275,8 +300,8 @@ class People:
             self,
             users=self.users[start:stop],
             indptr=self.indptr[start : stop + 1] - first,
-            personal_epsilon=None if self.personal_epsilon is None else self.personal_epsilon[start:stop],
-            **self._entries(slice(first, last)),
+            **self._arrays(("personal_epsilon", "personal_weights"), slice(start, stop)),
+            **self._arrays(stored.ENTRIES, slice(first, last)),
         )
 
     def cuts(self, entries: int) -> Iterator["People"]:
@@ -285,20 +310,17 @@ class People:
         for start, stop in _cuts(people.indptr, entries):
             yield people.slice(start, stop)
 
-    def _entries(self, where: Any) -> dict[str, Any]:
-        """Return the arrays with a value for each entry, at these entries."""
-        arrays = {name: getattr(self, name) for name in stored.ENTRIES}
+    def _arrays(self, names: Iterable[str], where: Any) -> dict[str, Any]:
+        """Return the arrays of these names, at these places."""
+        arrays = {name: getattr(self, name) for name in names}
         return {name: None if array is None else array[where] for name, array in arrays.items()}
 
-    def with_personal_epsilon(self, personal_epsilon: Floats | Mapping[str, float]) -> Self:
+    def with_personal_epsilon(self, personal_epsilon: Floats) -> Self:
         """Return the same rows with these requested ε, for experiments.
 
         Args:
-            personal_epsilon: shape (n_users,), in the order of ``users``; or user id to ε for every user.
+            personal_epsilon: shape (n_users,), in the order of ``users``.
         """
-        if isinstance(personal_epsilon, Mapping):
-            requested = [personal_epsilon.get(user, np.nan) for user in self.users.to_pylist()]
-            personal_epsilon = np.array(requested)
         epsilons = np.array(personal_epsilon)
         if epsilons.dtype.kind not in "fiu":
             raise DataError("give each user an ε that is a number, not text or a truth value")
@@ -327,13 +349,31 @@ class People:
             mask = chosen_latest(self.users, self.indptr, self.items, self.timestamps, most)
         return self if mask is None else self.select(mask)
 
+    def with_weights(self, weigh: Weigh) -> "People":
+        """Return people who count by the ε that they request, without those of weight 0.
+
+        People of weight 0 do not even affect what is drawn for others. Without a column of requested ε,
+        everybody counts in full. Rows of a folder get their weights when ``blocks`` reads them.
+
+        Args:
+            weigh: sent to where the people are, so it holds nothing but settings.
+
+        Privacy: private. A map of each user's own rows.
+        """
+        if self.personal_epsilon is None:
+            return self
+        if self.folder is not None:
+            return replace(self, _weigh=weigh)
+        weights = weigh(self.personal_epsilon)
+        return replace(self, personal_weights=weights).select(np.repeat(weights > 0, self.counts))
+
     @property
     def n_blocks(self) -> int:
         """Number of the blocks that ``blocks`` yields."""
         return 1 if self.folder is None else len(_cuts(self.indptr, self._per_block))
 
     def blocks(self) -> Iterator["People"]:
-        """Yield the rows block by block, in memory: themselves, or what is mapped from a folder at a time.
+        """Yield the rows block by block: themselves, or what is mapped from a folder, the next one ahead.
 
         Raises:
             DataError: a file is damaged.
@@ -341,9 +381,38 @@ class People:
         if self.folder is None:
             yield self
             return
-        for start, stop in _cuts(self.indptr, self._per_block):
-            block = self._mapped(start, stop)
-            yield block if self.cap is None else block.capped(self.cap)
+        blocks = (self._counting(self._mapped(*cut)) for cut in _cuts(self.indptr, self._per_block))
+        coming = self._reader.submit(next, blocks, _END)
+        while (block := coming.result()) is not _END:
+            coming = self._reader.submit(next, blocks, _END)
+            yield block
+
+    def total(self, add: Callable[..., None], *shapes: Shape, weighted: bool = False) -> list[Ints]:
+        """Sum over all people: zeros of these shapes, to which ``add`` adds what each block contributes.
+
+        A cluster sends ``add`` to its machines. So it holds settings and released arrays alone: no run, no
+        grant, and nothing about other people.
+
+        Args:
+            add: takes a block, ``People`` in memory, and an array of int64 for each shape, and adds to the
+                arrays in place. The added values must not depend on the arrays' contents.
+            shapes: shapes of the sums.
+            weighted: True if ``add`` multiplies what users add by their ``weights``.
+
+        Raises:
+            ValueError: people who have weights would count in full.
+
+        Privacy: private; the caller that measures knows the bound.
+        """
+        require_weighted(weighted, self.personal_weights is not None or self._weigh is not None)
+        sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+        n_blocks = self.n_blocks
+        with fraction("summing") as shared:
+            for number, block in enumerate(self.blocks()):
+                shared.part(number, n_blocks)
+                add(block, *sums)
+                shared.reach(1, 1)
+        return sums
 
     def _mapped(self, start: int, stop: int) -> "People":
         """Map some users anew: their pages leave memory together with the block."""
@@ -380,8 +449,12 @@ class People:
         copied: dict[str, Any] = {
             name: np.array(getattr(whole, name)) for name in stored.ENTRIES if getattr(self, name) is not None
         }
-        rows = replace(whole, **copied, dropped=self.dropped)
-        return rows if self.cap is None else rows.capped(self.cap)
+        return self._counting(replace(whole, **copied, dropped=self.dropped))
+
+    def _counting(self, rows: "People") -> "People":
+        """Return rows of the folder as they count: capped, with weights."""
+        rows = rows if self.cap is None else rows.capped(self.cap)
+        return rows if self._weigh is None else rows.with_weights(self._weigh)
 
     def rows_held(self, gathered: bool) -> tuple[int, int]:
         """Return the most entries and users whose rows memory holds at once during a fit."""
@@ -444,6 +517,37 @@ class People:
 
     def _repr_html_(self) -> str:
         return html.note("People, private", repr(self.domain))
+
+
+class Once(Generic[Made]):
+    """What a function makes of a block of people: of people in memory once, however many sums are formed.
+
+    A block of a folder or a cluster is another one in every pass, and what was made of it goes with it. So
+    what is made must not hold the block itself.
+
+    Args:
+        make: a map of each person's own rows.
+
+    Privacy: private. A cluster is sent the function alone.
+    """
+
+    def __init__(self, make: Callable[[People], Made]) -> None:
+        self.make = make
+        self._made: WeakKeyDictionary[People, Made] = WeakKeyDictionary()
+
+    def __call__(self, block: People) -> Made:
+        if block not in self._made:
+            self._made[block] = self.make(block)
+        return self._made[block]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.make,)
+
+
+def require_weighted(weighted: bool, have_weights: bool) -> None:
+    """Refuse a sum in which people who have weights would count in full, whatever ε they request."""
+    if have_weights and not weighted:
+        raise ValueError("this sum takes no weights, but these people have weights; use one that does")
 
 
 def _cuts(indptr: Ints, entries: int) -> list[tuple[int, int]]:

@@ -19,7 +19,6 @@ from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.release.predictors.factor_predictor import ListedPeople
-from hushrec.sums.population import rows_here
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 
@@ -174,7 +173,7 @@ def evaluate(
             "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
         )
     for part in (train, test, fitted):
-        if part is not None and rows_here(part) is None:
+        if part is not None and not part.in_memory:
             raise DataError(
                 "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the "
                 "people by a hash of their ids, hold out a part of their rows, and load both parts with "

@@ -32,7 +32,6 @@ from hushrec.release.artefact import Release
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
 from hushrec.sums.overall import USER_COUNT, RatingSquares, user_count
-from hushrec.sums.population import Population
 
 EFFECTS, COVARIANCE, GRADIENTS = "effects", "covariance", "gradients"
 """The branches of the plan: what is measured after the first sums."""
@@ -112,12 +111,12 @@ class AdaptiveFactors(PrivateModel):
         whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
         return replace(whole, lowered_by="")
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
 
         Privacy: charged (the measurements of ``queries``, of one branch).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         sums = self._effects(domain, run.terms)
         # Summed once: what is measured again is the same sum with other noise.
         totals = {query.name: values for query, values in sums.measure(people)}
@@ -195,7 +194,7 @@ def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Measurement]]:
             yield first, replace(firsts[first], name=name, branch=branch)
 
 
-def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Measures) -> Crowd:
+def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: AnyPeople, run: Measures) -> Crowd:
     """Return how many people rate how much, from what is released.
 
     Privacy: charged (the number of users, for unit ``record``).
@@ -212,7 +211,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run
     return Crowd(users, users * each, declared=True)
 
 
-def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Measures) -> float:
+def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: AnyPeople, run: Measures) -> float:
     """Return the variance of ratings, in squared rating units.
 
     Privacy: charged (the squared ratings, for unit ``record``).

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking_cost
@@ -16,7 +17,6 @@ from hushrec.privacy.grant import Measures
 from hushrec.settings import Frozen
 from hushrec.sums.footprint import DRAWS, LISTED, Footprint
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 from hushrec.sums.residuals import PeopleSums
 
 
@@ -60,7 +60,7 @@ class BiasSettings(Frozen):
         yield from items.queries()
         yield from users.queries()
 
-    def measure(self, people: Population, run: Measures, norm: Norm) -> Biases:
+    def measure(self, people: AnyPeople, run: Measures, norm: Norm) -> Biases:
         """Measure averages of items, then of users after them, each the posterior mean given the noise.
 
         After Algorithms 1 and 2 of Friedman, Berkovsky & Kaafar 2016, §4.1.

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import USUAL
 from hushrec.data.domain import Domain
 from hushrec.estimation.shrinkage import (
@@ -28,7 +29,6 @@ from hushrec.settings import Frozen, only
 from hushrec.sums.footprint import DRAWS, Footprint
 from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 
 
 class ItemEffects(NamedTuple):
@@ -90,7 +90,7 @@ class EffectSettings(Frozen):
             personal_epsilon=personal_epsilon,
         )
 
-    def measure(self, sums: EffectSums, people: Population, run: Measures) -> ItemEffects:
+    def measure(self, sums: EffectSums, people: AnyPeople, run: Measures) -> ItemEffects:
         """Release the sums, then take the posterior mean of every item's effect.
 
         Args:
@@ -100,7 +100,7 @@ class EffectSettings(Frozen):
         """
         return effects_of(sums, self.measure_year(sums, people, run).sums, run.prior)
 
-    def measure_year(self, sums: EffectSums, people: Population, run: Measures) -> YearlySums:
+    def measure_year(self, sums: EffectSums, people: AnyPeople, run: Measures) -> YearlySums:
         """Release the sums, and combine them with those of earlier releases of the year.
 
         Privacy: charged (the measurements of ``sums``).

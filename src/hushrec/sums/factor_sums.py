@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
+from hushrec.data.people import Once, People
 from hushrec.privacy.accounting.measurement import Measurement
-from hushrec.sums.engine import Engine
 from hushrec.sums.kernels.gradients import errors, item_sums, user_sums
 from hushrec.sums.residuals import ResidualRows, Residuals
 
@@ -78,37 +79,40 @@ class FactorSums:
             yield self.query("users", number)
             yield self.query("items", number)
 
-    def users(self, rows: Engine[ResidualRows], people: Floats, items: Floats) -> Ints:
+    def users(self, people: AnyPeople, rows: Once[ResidualRows], users: Floats, items: Floats) -> Ints:
         """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
 
         Args:
-            rows: residuals x, the result of ``residuals.rows``; for rows on disk computed again here.
-            people: released p, shape (n_users, rank).
+            people: people on the roster, without weights.
+            rows: their residuals x, the result of ``residuals.rows``.
+            users: released p, shape (n_users, rank).
             items: released q, shape (n_items, rank).
 
         Privacy: bounded, by the query's sensitivity.
         """
-        p, q = self.on_grid(people), self.on_grid(items)
+        p, q = self.on_grid(users), self.on_grid(items)
 
-        def add(row: ResidualRows, sums: Ints) -> None:
+        def add(block: People, sums: Ints) -> None:
+            row = rows(block)
             indptr, columns, _ = row.entries
             sums[row.places] += user_sums(indptr, columns, self._errors(row, p, q), q)
 
-        (sums,) = rows.total(add, (self.domain.n_users, self.rank))
+        (sums,) = people.total(add, (self.domain.n_users, self.rank))
         return sums
 
-    def items(self, rows: Engine[ResidualRows], people: Floats, items: Floats) -> Ints:
+    def items(self, people: AnyPeople, rows: Once[ResidualRows], users: Floats, items: Floats) -> Ints:
         """Σ_u e_ui p_u in grid steps, shape (n_items, rank); arguments and errors as for ``users``.
 
         Privacy: bounded, by the query's sensitivity.
         """
-        p, q = self.on_grid(people), self.on_grid(items)
+        p, q = self.on_grid(users), self.on_grid(items)
 
-        def add(row: ResidualRows, sums: Ints) -> None:
+        def add(block: People, sums: Ints) -> None:
+            row = rows(block)
             indptr, columns, _ = row.entries
             sums += item_sums(indptr, columns, self._errors(row, p, q), p[row.places], self.domain.n_items)
 
-        (sums,) = rows.total(add, (self.domain.n_items, self.rank))
+        (sums,) = people.total(add, (self.domain.n_items, self.rank))
         return sums
 
     def in_ball(self, factors: Floats) -> Floats:
@@ -125,9 +129,9 @@ class FactorSums:
             raise ValueError("factors must lie in the ball before they meet ratings; use in_ball")
         return steps.astype(np.int32)
 
-    def _errors(self, row: ResidualRows, people: Ints32, items: Ints32) -> Ints32:
+    def _errors(self, row: ResidualRows, users: Ints32, items: Ints32) -> Ints32:
         # p·q has 2 · 14 bits; w has 14 bits on the residuals' grid.
-        scaled_errors: Ints32 = errors(*row.entries, people[row.places], items, _FACTOR_BITS, self.bound)
+        scaled_errors: Ints32 = errors(*row.entries, users[row.places], items, _FACTOR_BITS, self.bound)
         return scaled_errors
 
 

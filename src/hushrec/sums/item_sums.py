@@ -7,13 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from hushrec.arrays import Ints, Ints32
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import DomainError
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid, Weights
 from hushrec.sums.kernels.centring import centre, truncated_item_sums, weighted_item_sums
-from hushrec.sums.population import Population, Weighed
 from hushrec.sums.sensitivity import vector_user
 
 OVERALL = ("global sum", "global count", "slopes")
@@ -124,7 +124,7 @@ class EffectSums:
         yield Measurement("item sums", sums, self.norm, unit, n)
         yield Measurement("item counts", counts, self.norm, self.weights.step, n)
 
-    def measure(self, people: Population) -> Iterator[tuple[Measurement, Ints]]:
+    def measure(self, people: AnyPeople) -> Iterator[tuple[Measurement, Ints]]:
         """The sums themselves, in the order of ``queries``, in one pass over the blocks.
 
         Args:
@@ -135,11 +135,11 @@ class EffectSums:
         domain's cap.
         """
         queries = [*self.queries()]
-        source = people.weighed if self.personal_epsilon else people.in_full
-        yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
+        sizes = (query.size for query in queries)
+        yield from zip(queries, people.total(self._add, *sizes, weighted=self.personal_epsilon), strict=True)
 
-    def _add(self, block: Weighed | People, *sums: Ints) -> None:
-        ratings, personal_weights = block if isinstance(block, Weighed) else (block, None)
+    def _add(self, ratings: People, *sums: Ints) -> None:
+        personal_weights = ratings.weights if self.personal_epsilon else None
         *overall, item_sums, item_counts = sums
         slopes = overall.pop() if self._centred else None
         rating, n = self.unit == "record", self.domain.n_items

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid
-from hushrec.sums.population import Population
 
 _BITS = 12  # steps of the grid in a scale's span: 2^12, so that squares of a trillion ratings fit 64 bits
 
@@ -47,7 +47,7 @@ class RatingSquares:
         unit = self._grid.step**2
         return Measurement("squared ratings", float(self._squares.max()) * unit, self.norm, unit, 1)
 
-    def measure(self, people: Population) -> Ints:
+    def measure(self, people: AnyPeople) -> Ints:
         """The sum in grid steps, shape (1,).
 
         Args:
@@ -56,7 +56,7 @@ class RatingSquares:
         Privacy: bounded (``query.sensitivity``), unit ``record``.
         """
 
-        (total,) = people.in_full.total(self._add, 1)
+        (total,) = people.total(self._add, 1)
         return total
 
     def _add(self, ratings: People, total: Ints) -> None:
@@ -67,7 +67,7 @@ USER_COUNT = Measurement("number of users", 1.0, "l2", 1.0, 1)
 """Σ_u 1. Under add-remove one user moves it by 1, and so does a rating, which may be its user's only one."""
 
 
-def user_count(people: Population) -> Ints:
+def user_count(people: AnyPeople) -> Ints:
     """The number of users, shape (1,).
 
     Args:
@@ -75,7 +75,7 @@ def user_count(people: Population) -> Ints:
 
     Privacy: bounded (``USER_COUNT.sensitivity``).
     """
-    (count,) = people.in_full.total(_add, 1)
+    (count,) = people.total(_add, 1)
     return count
 
 

@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import Once, People
 from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.measurement import Measurement, Norm
-from hushrec.sums.engine import Engine
 from hushrec.sums.integer_grid import Grid
 from hushrec.sums.kernels.gradients import residuals
-from hushrec.sums.population import Population
 
 _BITS = 14  # steps of the grid in a scale's span: 2^14
 
@@ -76,11 +75,10 @@ class Residuals:
             return min(2 * self.bound, int(self.grid_values[-1])) * self.grid.step
         return self.bound * self.grid.step
 
-    def rows(self, people: Population, item_effects: Floats, user_effects: Floats) -> Engine[ResidualRows]:
-        """x of every rating, block by block: 4 bytes a rating in memory, computed again for rows on disk.
+    def rows(self, item_effects: Floats, user_effects: Floats) -> Once[ResidualRows]:
+        """x of every rating of a block of people on the roster, without weights; takes 4 bytes a rating.
 
         Args:
-            people: people on the roster, without weights.
             item_effects: released, shape (n_items,).
             user_effects: released, over the roster, shape (domain.n_users,).
 
@@ -97,22 +95,26 @@ class Residuals:
             values = residuals(*rows, ratings.values, self.grid_values, *offsets, self.bound)
             return ResidualRows(places, CSR(*rows, values))
 
-        return people.in_full.map(residual_rows)
+        return Once(residual_rows)
 
-    def entries(self, people: Population, item_effects: Floats, user_effects: Floats) -> CSR:
+    def entries(self, people: AnyPeople, item_effects: Floats, user_effects: Floats) -> CSR:
         """x of every rating, in grid steps, by person on the roster and item; takes 8 bytes a rating.
 
-        Arguments, errors and privacy as for ``rows``.
+        Args:
+            people: people on the roster, without weights.
+            item_effects, user_effects: as for ``rows``.
+
+        Privacy: private, as for ``rows``.
         """
-        rows = self.rows(people, item_effects, user_effects)
+        rows = self.rows(item_effects, user_effects)
 
-        def count(row: ResidualRows, counts: Ints) -> None:
-            counts[row.places] += np.diff(row.entries.indptr)
+        def count(block: People, counts: Ints) -> None:
+            counts[rows(block).places] += block.counts
 
-        (counts,) = rows.total(count, self.domain.n_users)
+        (counts,) = people.total(count, self.domain.n_users)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         columns, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int32)
-        for places, (cuts, items, block_values) in rows.blocks():
+        for places, (cuts, items, block_values) in map(rows, people.blocks()):
             # Where each rating goes: the start of its person's row, plus its place in that row.
             there = np.repeat(indptr[places] - cuts[:-1], np.diff(cuts))
             there += np.arange(len(there))
@@ -157,7 +159,7 @@ class PeopleSums:
         fixed = self.adjacency == "replace"
         yield Measurement("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
 
-    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Measurement, Ints]]:
+    def measure(self, people: AnyPeople, item_effects: Floats) -> Iterator[tuple[Measurement, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
         Args:
@@ -166,16 +168,16 @@ class PeopleSums:
 
         Privacy: bounded, each by its query's sensitivity.
         """
-
-        def add(row: ResidualRows, sums: Ints, counts: Ints) -> None:
-            indptr, _, values = row.entries
-            # ``reduceat`` is wrong for empty rows; ``People`` refuses a user without a rating.
-            sums[row.places] += np.add.reduceat(values, indptr[:-1], dtype=np.int64)
-            counts[row.places] += np.diff(indptr) << _COUNT_BITS
-
         n = self.domain.n_users
-        rows = self.residuals.rows(people, item_effects, np.zeros(n))
-        sums, counts = rows.total(add, n, n)
+        rows = self.residuals.rows(item_effects, np.zeros(n))
+
+        def add(block: People, sums: Ints, counts: Ints) -> None:
+            places, (indptr, _, values) = rows(block)
+            # ``reduceat`` is wrong for empty rows; ``People`` refuses a user without a rating.
+            sums[places] += np.add.reduceat(values, indptr[:-1], dtype=np.int64)
+            counts[places] += block.counts << _COUNT_BITS
+
+        sums, counts = people.total(add, n, n)
         # The sum over everyone is that of the people's sums, so it is of the clamped residuals too.
         overall = [sums.sum(keepdims=True)] if self.overall else []
         yield from zip(self.queries(), [*overall, sums, counts], strict=True)

@@ -40,7 +40,7 @@ def test_it_is_the_same_people(kept, people):
     assert (kept.n_users, kept.n_entries) == (people.n_users, len(people.items))
     assert kept.dropped == Dropped(records=people.n_entries)
     assert kept.domain is people.domain
-    assert (kept.has_personal_epsilon, kept.exceeds_declared_users) == (False, False)
+    assert not kept.has_personal_epsilon
     names = "block users user_ends indptr items values timestamps personal_epsilon"
     assert kept.frame.columns == names.split()
     assert sorted(row.block for row in kept.frame.select("block").collect()) == [*range(kept.n_blocks)]

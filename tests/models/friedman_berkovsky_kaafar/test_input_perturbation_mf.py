@@ -5,7 +5,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.privacy.accounting.measurement import EVERY_RATING
-from hushrec.sums.population import Population
 from support.runs import charged
 
 
@@ -39,7 +38,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
     for adjacency in ("add-remove", "replace"):
         config, allowed = hr.InputPerturbationMF(epochs=6), budget(4.0, adjacency=adjacency)
         run = charged(config, train.domain, allowed)
-        cells, people = config._cells(train.domain, allowed), Population(train)
+        cells, people = config._cells(train.domain, allowed), train
         levels = np.full(train.domain.n_items, 3.4), np.zeros(train.domain.n_users)
         noisy = cells.measure(run, cells.residuals.entries(people, *levels))
         sizes = np.abs(noisy.values)

@@ -7,7 +7,6 @@ import pytest
 
 from hushrec.models.lists.sums import CrowdSize, ItemCounts
 from hushrec.sums.integer_grid import Weights
-from hushrec.sums.population import Population
 from support.interactions import interactions_of
 
 N_ITEMS, CAP = 60, 40
@@ -15,7 +14,7 @@ N_ITEMS, CAP = 60, 40
 
 def people(*rows):
     """People who gave the items of each row, capped."""
-    return Population(interactions_of(N_ITEMS, rows, max_per_user=CAP).capped(CAP))
+    return interactions_of(N_ITEMS, rows, max_per_user=CAP).capped(CAP)
 
 
 def counted(counts, *rows):

@@ -11,7 +11,6 @@ import pytest
 from hushrec.estimation.head import Head
 from hushrec.models.lists import sums
 from hushrec.models.lists.sums import ItemWeights, PairSums, project_users
-from hushrec.sums.population import Population
 from support.interactions import interactions_of, people_of
 from support.packed import packed
 
@@ -131,7 +130,7 @@ def test_neither_order_nor_blocks_nor_threads_change_a_bit(unit, tmp_path):
     assert same(plain, measured(people_of(30, rows), lens, unit, threads=3))
     files = packed(interactions_of(30, rows), tmp_path / "blocks", 200)
     assert files.n_blocks > 5
-    assert same(plain, measured(Population(files), lens, unit))
+    assert same(plain, measured(files, lens, unit))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -143,7 +142,7 @@ def test_sums_that_need_two_words_have_the_same_bits(unit, bits, monkeypatch, tm
     monkeypatch.setattr(sums, "triangle_sums", lambda *of: numbers.append(of[3]) or right(*of))
     assert same(plain, measured(people_of(30, rows), lens, unit))
     files = packed(interactions_of(30, rows), tmp_path / "blocks", 200)
-    assert same(plain, measured(Population(files), lens, unit))
+    assert same(plain, measured(files, lens, unit))
     assert len(numbers) == 2
     assert bits > 20 or numbers == [2, 2], "two arrays in each of two runs"
 

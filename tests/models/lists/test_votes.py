@@ -44,7 +44,7 @@ def rows_of(n, seed=1):
 def test_the_sum_is_that_of_the_definition():
     rows = rows_of(60)
     given = people(*rows)
-    (block,) = given.in_full.blocks()
+    (block,) = given.blocks()
     places = np.arange(N)
     gains = reference_list_gains(block.indptr, block.items, *linear(), places, 2**64 - 1)
     expected = np.clip(gains[np.isfinite(gains)] - MARGIN, -LARGEST_VOTE, LARGEST_VOTE).sum()

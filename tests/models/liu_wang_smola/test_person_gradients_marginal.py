@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.data.people import FULL
 from hushrec.models.liu_wang_smola.sums import MarginalGradients
-from hushrec.sums.population import FULL, Population
 from support.people import HEAVY, SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
@@ -22,9 +22,8 @@ def measured(search, gradients, rows, weights, effects, factors, scales=None):
     """The sum of a round over these people."""
     ratings = search.ratings(gradients.domain, rows)
     there = np.array([set(row) != {None} for row in rows])
-    people = Population(
-        ratings.with_personal_epsilon(np.array(weights, float)[there]), lambda asked: asked.astype(int)
-    )
+    requested = ratings.with_personal_epsilon(np.array(weights, float)[there])
+    people = requested.with_weights(lambda asked: asked.astype(np.int64))
     scales = np.ones(len(effects)) if scales is None else scales
     return gradients.measure(people, effects, factors, scales)
 

@@ -11,7 +11,6 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.csr import unpack
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import Population
 from support.sums import summed
 
 SMALL = netflix_like(300, 60, 6000, seed=1).capped(60)
@@ -33,7 +32,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, head=None):
         domain, unit, "add-remove", "l2", 2.0, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
-    people = Population(ratings)
+    people = ratings
     found = [*effects.measure(people), *covariance.measure(people, *released, head)]
     return {query.name: values for query, values in summed(found)}
 
@@ -93,9 +92,9 @@ def test_nothing_is_summed_before_it_is_asked_for_and_both_matrices_are_summed_a
     add = CovarianceSums._add
     monkeypatch.setattr(CovarianceSums, "_add", lambda *given: calls.append(1) or add(*given))
     sums = CovarianceSums(SMALL.domain, "user", "add-remove", "l2", 2.0, 0.65, 300, 20.0, 5.0)
-    first, second = sums.measure(Population(SMALL), np.full(60, 3.0), 0.0)
+    first, second = sums.measure(SMALL, np.full(60, 3.0), 0.0)
     assert not calls
     together = [first[1](), second[1]()]
     assert len(calls) == 1
-    _, alone = sums.measure(Population(SMALL), np.full(60, 3.0), 0.0)
+    _, alone = sums.measure(SMALL, np.full(60, 3.0), 0.0)
     assert np.array_equal(alone[1](), together[1])

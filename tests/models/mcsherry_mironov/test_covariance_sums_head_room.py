@@ -7,7 +7,6 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums, HeadRatings
-from hushrec.sums.population import Population
 from support.sums import summed
 
 DECLARED = 1 << 14  # as many as bring the finest weights to their limit under either norm
@@ -39,7 +38,7 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
         contribution_cap=1.0,
         offset=0.0,
     )
-    measured = summed(sums.measure(Population(ratings), np.ones(2), 0.0))
+    measured = summed(sums.measure(ratings, np.ones(2), 0.0))
     found = {query.name: values for query, values in measured}
     head = people * int(sums.weights.steps[1])
     assert found["co-rating weights"].tolist() == [head, 0, 0]
@@ -61,7 +60,7 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
         rng.integers(0, 5, counts.sum()).astype(np.uint8),
     )
     sums = CovarianceSums(domain, "record", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
-    people = Population(ratings)
+    people = ratings
     (_, whole), (_, weights) = summed(sums.measure(people, np.full(6, 3.3), 0.1))
     for bits in (47, 48, 50):  # 32 people a run, or fewer
         monkeypatch.setattr("hushrec.models.mcsherry_mironov.sums._KERNEL_BITS", bits)

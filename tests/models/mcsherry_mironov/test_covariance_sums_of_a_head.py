@@ -11,7 +11,6 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.estimation.head import Head
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums, of_head
-from hushrec.sums.population import Population
 from support.packed import packed
 from support.sums import summed
 
@@ -64,9 +63,9 @@ def test_the_bits_and_queries_are_those_of_a_catalogue_of_the_head(ratings, unit
     """Another cap than the head's size, so that a weight of all of somebody's ratings would show."""
     small = alone(ratings, HEAD)
     whole = sums_of(ratings.domain, unit, adjacency, norm, pair_items=len(HEAD.items))
-    found = [*summed(whole.measure(Population(ratings), EFFECTS, 0.1, HEAD))]
+    found = [*summed(whole.measure(ratings, EFFECTS, 0.1, HEAD))]
     of_small = sums_of(small.domain, unit, adjacency, norm)
-    wanted = [*summed(of_small.measure(Population(small), EFFECTS[HEAD.items], 0.1))]
+    wanted = [*summed(of_small.measure(small, EFFECTS[HEAD.items], 0.1))]
     for (query, values), (other, expected) in zip(found, wanted, strict=True):
         assert query == other
         assert values.any()
@@ -78,7 +77,7 @@ def test_blocks_in_files_give_the_same_bits(ratings, tmp_path):
     blocks = packed(ratings, tmp_path / "blocks", 300)
     assert blocks.n_blocks > 3
     here, there = (
-        [values.tolist() for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1, HEAD))]
+        [values.tolist() for _, values in summed(sums.measure(source, EFFECTS, 0.1, HEAD))]
         for source in (ratings, blocks)
     )
     assert here == there
@@ -87,9 +86,9 @@ def test_blocks_in_files_give_the_same_bits(ratings, tmp_path):
 def test_a_head_of_another_size_than_planned_is_refused(ratings):
     sums = sums_of(ratings.domain, pair_items=8)
     with pytest.raises(ValueError, match="the head must have the 8 items that were planned"):
-        next(sums.measure(Population(ratings), EFFECTS, 0.1, HEAD))
+        next(sums.measure(ratings, EFFECTS, 0.1, HEAD))
     with pytest.raises(ValueError, match="8 items"):
-        next(sums.measure(Population(ratings), EFFECTS, 0.1))
+        next(sums.measure(ratings, EFFECTS, 0.1))
 
 
 # -- neighbours ------------------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ def worst(sums, head_of, stars=(1, 3, 5)):
     effects = np.array([1.0, 5.0, 2.7, 3.0])[:n]
 
     def values(row):
-        people = Population(rows_of(sums.domain, [row, *OTHERS]))
+        people = rows_of(sums.domain, [row, *OTHERS])
         return [*summed(sums.measure(people, effects, 0.3, head_of(people)))]
 
     made = {row: values(row) for row in itertools.product((0, *stars), repeat=n)}
@@ -143,7 +142,7 @@ def fixed(_):
 
 def by_true_counts(people):
     """The planted fault: a head that the ratings themselves choose."""
-    (ratings,) = people.in_full.blocks()
+    (ratings,) = people.blocks()
     return Head.of(np.bincount(ratings.items, minlength=4).astype(np.float64), 2)
 
 
@@ -171,7 +170,7 @@ def test_a_tail_that_is_kept_is_found(monkeypatch):
         return of_head(block, np.where(places < 0, len(places) // 2 - 1, places).astype(np.int32))
 
     domain = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000)
-    people = Population(rows_of(domain, [(0, 1, 3, 0)]))
+    people = rows_of(domain, [(0, 1, 3, 0)])
     monkeypatch.setattr(covariance_sums, "of_head", kept)
     with pytest.raises(ValueError, match="an item twice"):
         next(summed(sums_of(domain, pair_items=2).measure(people, np.full(4, 3.0), 0.0, fixed(people))))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hushrec.data.declarations import again
-from hushrec.data.readers.columns import role_of
+from hushrec.data.readers.columns import divided_by, role_of
 from hushrec.data.readers.delimited import mend_ends, opened
 from hushrec.data.readers.duck import connect, explained
 from hushrec.data.readers.scans import csv_relation
@@ -25,9 +25,6 @@ from hushrec.errors import DataError, DomainError
 # is decoded.
 _HEADERLESS = {".dat": b"::", ".item": b"|", ".user": b"|", ".txt": None}
 _TABLES = {".csv": "csv", ".tsv": "tsv"}
-_SEPARATORS = {"::": '"::"', "\t": "tabs", ";": "semicolons", "|": '"|"', ",": "commas"}
-"""Other separators that the header of a table may hold; the first that occurs counts."""
-
 _TITLES, _FEATURES = ("title", "name"), ("genres", "year")
 """Names of columns that are taken if none is named."""
 _USERS = re.compile(
@@ -228,8 +225,11 @@ def _text_table(path: Path, separator: str | None, quotes: bool, column: str | N
     if not failed:
         if not names:
             return None, "it is not a table with a header"
-        if len(names) == 1:
-            _refuse_other_separator(path, names[0])
+        if len(names) == 1 and (mark := divided_by(names[0])):
+            raise DomainError(
+                f"{path} cannot be read as a list of ids: its columns seem to be divided by {mark}; give "
+                "separator= (--separator) if that is one character, or write it with commas, as .csv"
+            )
         if headed and any(name[:1].isdecimal() for name in names) and not any(map(str.isidentifier, names)):
             return None, (
                 "its first line looks like data, not like a header; if there is none, say where the ids are "
@@ -256,17 +256,6 @@ def _text_table(path: Path, separator: str | None, quotes: bool, column: str | N
 def _ids(table: Any, column: str | None) -> Any:
     """Return a column, the first by default or if there is none of this name."""
     return table.column(table.column_names.index(column) if column in table.column_names else 0)
-
-
-def _refuse_other_separator(path: Path, header: str) -> None:
-    for mark, name in _SEPARATORS.items():
-        if mark in header:
-            typed = "$'\\t'" if mark == "\t" else f"'{mark}'"
-            option = f"give separator={mark!r} (--separator {typed}), or " if len(mark) == 1 else ""
-            raise DomainError(
-                f"{path} cannot be read as a list of ids: its columns seem to be divided by {name}; "
-                f"{option}write it with commas, as .csv"
-            )
 
 
 def _undecoded(path: Path) -> str:

@@ -4,9 +4,7 @@ Privacy: column names are treated as public, unless the first line looks like a 
 never shown: only the separator of a line that may be a record is named.
 """
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,22 +12,26 @@ from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 _MARKS = {
-    "\t": 'tabs: give format="tsv"',
-    ";": 'semicolons: give separator=";"',
-    "::": '"::" and has no header: give format="dat"',
-    "|": '"|": give separator="|"',
-    ",": 'commas: give format="csv"',
+    "\t": ("tabs", 'format="tsv"'),
+    ";": ("semicolons", 'separator=";"'),
+    "::": ('"::" and has no header', 'format="dat"'),
+    "|": ('"|"', 'separator="|"'),
+    ",": ("commas", 'format="csv"'),
 }
-"""Separators, each with the fix for a line that it divides; the first that occurs counts."""
-_WIDE = 8  # columns; a table of records has fewer: chosen by hand
+"""Separators, each with its name and the fix for a line that it divides; the first that occurs counts."""
 _SHOWN = 12  # names in an error: chosen by hand
+
+
+def divided_by(line: str) -> str:
+    """Name the separator that a line holds; empty if it holds none."""
+    return next((name for mark, (name, _) in _MARKS.items() if mark in line), "")
 
 
 def divided(line: str) -> str:
     """Advise on a line that was read as one field but holds another separator; empty if it holds none."""
-    for mark, fix in _MARKS.items():
+    for mark, (name, fix) in _MARKS.items():
         if mark in line:
-            return f"its lines are one field, and seem to be divided by {fix}"
+            return f"its lines are one field, and seem to be divided by {name}: give {fix}"
     return ""
 
 
@@ -47,45 +49,29 @@ def _mapping(cells: Mapping[str, str]) -> str:
     return f"Reading(columns={{{in_python}}}) ({in_shell})"
 
 
-def named(
-    names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str], user: str = ""
-) -> str:
+def named(names: Sequence[str], required: Sequence[str], words: set[str]) -> str:
     """Advise on a table that lacks a column.
 
     Args:
         required: the roles that a table must have.
-        missing: those roles that no column name stands for.
         words: usual names of columns, in lower case and without underscores.
-        user: the column of the users, if it is known.
     """
     if len(names) == 1 and (fix := divided(names[0])):
         return f"{fix}; --format and --separator on the command line"
-    sheet = len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing)
-    wide = _melted(required, user) if sheet else ""
-    if wide and "user_id" not in missing:
-        return wide
     # The first line of a file without a header holds someone's record, which must not be printed.
     if any(name[:1] in "+-.,0123456789" for name in names):
-        which = "the first line looks like data, not like a header; if there is no header, give positions: "
-        return "; or, ".join(filter(None, [which + example_positions(required), wide]))
+        return (
+            "the first line looks like data, not like a header; if there is no header, give positions: "
+            f"{example_positions(required)}"
+        )
     which = "say which is which: " + _mapping(dict.fromkeys(required, "..."))
     if not any(word in name.replace("_", "").lower() for name in names for word in words):
-        unshown = "no column has a usual name, and the names are not shown, since they may be private; "
-        headless = f"if there is no header, give positions: {example_positions(required)}"
-        return "; or, ".join(filter(None, [unshown + which, headless, wide]))
+        return (
+            "no column has a usual name, and the names are not shown, since they may be private; "
+            f"{which}; or, if there is no header, give positions: {example_positions(required)}"
+        )
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
-
-
-def _melted(required: Sequence[str], user: str) -> str:
-    """Advise on turning a sheet with a column for each item into one row per record."""
-    value, selection = ("rating", "") if "rating" in required else ("given", '.query("given > 0")')
-    index = json.dumps(user or "USER", ensure_ascii=False)
-    where = "" if user else ", where USER is the column of the users"
-    return (
-        "if it is a wide sheet with one column per item, make one row per record of it first, with pandas: "
-        f'table.melt({index}, var_name="item_id", value_name="{value}").dropna(){selection}{where}'
-    )
+    return f"it has {', '.join(names[:_SHOWN])}{more}; {which}"
 
 
 Roles = tuple[str, ...]
@@ -109,33 +95,6 @@ _KNOWN = {
     "epsilon": "personal_epsilon",
     "privacy": "personal_epsilon",
 }
-
-_TIMES = {
-    *(
-        "at",
-        "created",
-        "date",
-        "datetime",
-        "day",
-        "epoch",
-        "on",
-        "time",
-        "timestamp",
-        "ts",
-        "updated",
-        "when",
-    ),
-    *("datum", "datumzeit", "uhrzeit", "zeit", "zeitpunkt", "zeitstempel", "fecha", "horodatage"),
-}
-"""Words of names of columns of times, English and a few others."""
-_VERDICTS = {
-    *("action", "bought", "click", "clicked", "count", "disliked", "dislike", "event", "feedback", "label"),
-    *("like", "liked", "likes", "preference", "purchased", "quantity", "rated", "rating", "ratings"),
-    *("recommend", "recommended", "returned", "score", "skipped", "star", "stars", "target", "thumb"),
-    *("thumbs", "vote", "voted", "votes", "watched", "weight", "bewertung", "menge", "sterne"),
-}
-"""Words of names of columns that may say whether a user wanted an item, English and a few others."""
-
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -234,13 +193,8 @@ def by_name(
             positions[role] = matches[0]
         elif matches or mapped is not None or role not in _OPTIONAL:
             problem = "more than one column for" if matches else "no column for"
-            usual = {role_of(name) for name in names} | set(columns)
-            required = _required(roles)
-            missing = [role for role in required if role not in usual]
             # Many titles contain "count", and a title is not a header.
-            words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
-            users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
-            fix = named(names, required, missing, words, users[0] if len(users) == 1 else "")
+            fix = named(names, _required(roles), set(_KNOWN) - {"count"})
             raise DataError(f"{source}: {problem} {role}; {fix}")
     left = {place: name for place, name in enumerate(names) if place not in positions.values()}
     if UNUSED in roles:
@@ -252,20 +206,6 @@ def by_name(
 def role_of(name: str) -> str | None:
     """Return the role that a column of this name usually has, None if it is not a usual name."""
     return _KNOWN.get(_folded(name))
-
-
-def sounds_like_time(name: str) -> bool:
-    """Return True if the name suggests times: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
-    return not _TIMES.isdisjoint(_words(name))
-
-
-def sounds_like_verdict(name: str) -> bool:
-    """Return True if the name suggests what a user thought or did: ``is_recommended``, ``clicked``."""
-    return not _VERDICTS.isdisjoint(_words(name)) and not sounds_like_time(name)
-
-
-def _words(name: str) -> Iterator[str]:
-    return (word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
 
 
 def _folded(name: str) -> str:

@@ -63,7 +63,6 @@ def contained(read: Callable[[], Any]) -> Any:
 
 
 def _opened(source: Any) -> Frame | None:
-    source = source.to_native() if hasattr(source, "to_native") else source  # a frame of narwhals
     library = type(source).__module__.partition(".")[0]
     if library == "pandas" and hasattr(source, "iloc") and hasattr(source, "columns"):
         names = [str(name) for name in source.columns]

@@ -22,6 +22,7 @@ from hushrec.data.readers.frames import contained, frame_of
 from hushrec.data.readers.sources import Part
 from hushrec.data.reading import Columns, Reading
 from hushrec.errors import DataError
+from hushrec.text import shown
 
 _CELL = 8  # bytes that a cell takes in memory, at least
 _FLOAT_ERROR = {"float64": 0.0, "float32": 2.0**-23}
@@ -40,7 +41,7 @@ class Scan:
         names: of its columns, None if there is no header.
         cells: role → SQL of its cell.
         kinds: role → kind of its cells, as ``require_type`` returns it, or json.
-        places: of the columns that are read.
+        positions: role → place of the column that is read for it.
         text: the file, if it is one of text.
         arrow: the stream that the relation names, if it is a table.
         stated: columns that folders state, of a file whose own are not known yet.
@@ -51,19 +52,26 @@ class Scan:
     names: list[str] | None
     cells: dict[str, str]
     kinds: dict[str, str]
-    places: set[int] = field(default_factory=set)
+    positions: Mapping[str, int] = field(default_factory=dict)
     text: TextFile | None = None
     arrow: Any = None
     stated: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
-    def first(self) -> list[str]:
-        """The fields of the first line of text."""
-        return self.text.fields or [] if self.text is not None else []
+    def columns(self) -> dict[str, str]:
+        """Role → name of the column that is read for it, or its place in a file without a header."""
+        return {role: self._name(place) for role, place in self.positions.items() if role != UNUSED}
 
-    def unread(self) -> list[str]:
-        """Return the names of the columns that are not read."""
-        return [name for place, name in enumerate(self.names or []) if place not in self.places]
+    def _name(self, place: int) -> str:
+        if self.names is None:
+            return f"column {place}"
+        return shown(self.names[place]) if place < len(self.names) else "a column that folders state"
+
+    @property
+    def unused(self) -> list[str]:
+        """Names of the columns that are not read."""
+        read = {place for role, place in self.positions.items() if role != UNUSED}
+        return [shown(name) for place, name in enumerate(self.names or []) if place not in read]
 
     @property
     def roles(self) -> set[str]:
@@ -141,7 +149,7 @@ def of_table(source: Any, relation: str, columns: Columns, roles: Roles, name: s
     kinds = {role: require_type(role, reader.schema.field(role).type, name) for role in positions}
     cells = {role: f"c{place}" for place, role in enumerate(positions)}
     relation = _placed(relation, len(cells))
-    return Scan(name, relation, frame.names, cells, kinds, _read(positions), arrow=_plain(reader, kinds))
+    return Scan(name, relation, frame.names, cells, kinds, positions, arrow=_plain(reader, kinds))
 
 
 def _plain(reader: Any, kinds: Mapping[str, str]) -> Any:
@@ -170,10 +178,6 @@ def _plain(reader: Any, kinds: Mapping[str, str]) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _read(positions: Mapping[str, int]) -> set[int]:
-    return {place for role, place in positions.items() if role != UNUSED}
-
-
 def _placed(relation: str, n: int) -> str:
     """Name the columns of a relation by position: DuckDB does not tell A from a, nor two of one name."""
     return f"{relation} AS placed({', '.join(f'c{place}' for place in range(n))})"
@@ -197,7 +201,7 @@ def _of_text(part: Part, roles: Roles, reading: Reading) -> Scan | None:
     names = [*fields] if file.dialect.header else None
     kinds = dict.fromkeys(cells, "text")
     relation = csv_relation(file, len(fields))
-    return Scan(file.name, relation, names, cells, kinds, _read(positions), text=file)
+    return Scan(file.name, relation, names, cells, kinds, positions, text=file)
 
 
 def mended(scan: Scan) -> Scan | None:
@@ -272,9 +276,9 @@ def _of_parquet(part: Part, stream: str, roles: Roles, reading: Reading) -> Scan
         batches = pa.RecordBatchReader.from_batches(schema, pq.ParquetFile(part.file).iter_batches())
         arrow = _plain(frame_of(batches).read(inside), {role: kinds[role] for role in inside})
         cells |= {role: f"c{place}" for place, role in enumerate(inside)}
-        return Scan(name, _placed(stream, len(inside)), names, cells, kinds, _read(positions), arrow=arrow)
+        return Scan(name, _placed(stream, len(inside)), names, cells, kinds, positions, arrow=arrow)
     kinds = {role: "moment" if kind in _TICKS else kind for role, kind in kinds.items()}
-    return Scan(name, _placed(relation, width), names, cells, kinds, _read(positions))
+    return Scan(name, _placed(relation, width), names, cells, kinds, positions)
 
 
 def _of_json(part: Part, roles: Roles, reading: Reading) -> Scan:
@@ -304,7 +308,7 @@ def of_keys(scan: Scan, names: list[str], roles: Roles, columns: Columns) -> Sca
         f"compression = '{scan.text.compression}', maximum_object_size = {LARGEST_RECORD})"
     )
     kinds = {role: "json" if role in keys else "text" for role in cells}
-    return Scan(scan.name, relation, names, cells, kinds, _read(positions), text=scan.text)
+    return Scan(scan.name, relation, names, cells, kinds, positions, text=scan.text)
 
 
 def require_type(role: str, type: Any, source: str) -> str:

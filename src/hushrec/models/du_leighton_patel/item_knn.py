@@ -43,7 +43,7 @@ class ItemKNN(Noiseless):
     ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
     """
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Compute the mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
@@ -51,7 +51,7 @@ class ItemKNN(Noiseless):
 
         Privacy: private, unless the ratings are public.
         """
-        ratings = feedback.gathered()
+        ratings = people.gathered()
         domain = ratings.domain
         if domain.n_items > _LARGEST:
             raise ConfigError(f"ItemKNN takes at most {_LARGEST:,} items; choose UserKNN or a factor model")

@@ -37,12 +37,12 @@ class UserKNN(Noiseless):
     a user's mean is subtracted from their ratings (unrated items stay 0).
     """
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Release the ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
         """
-        ratings = feedback.gathered()
+        ratings = people.gathered()
         domain = ratings.domain
         lo, hi, step = domain.scale
         assert ratings.values is not None

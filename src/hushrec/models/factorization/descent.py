@@ -16,12 +16,11 @@ import numpy as np
 
 from hushrec.arrays import Floats32, Ints
 from hushrec.data.anywhere import AnyPeople
-from hushrec.data.people import People
+from hushrec.data.people import Once, People
 from hushrec.estimation.factor_steps import fill_normal
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.kernels.visits import descend, padded
 from hushrec.progress import stage
-from hushrec.sums.population import engine_of
 
 Schedule = Literal["geometric", "inverse"]
 _AHEAD = 2  # blocks that the reader may be ahead: bounds the memory; chosen by hand
@@ -103,11 +102,11 @@ def survey(people: AnyPeople, star: float) -> tuple[float, DescentData]:
 
     Privacy: private.
     """
-    domain, engine = people.domain, engine_of(people)
+    domain = people.domain
     item_counts, total, n_ratings = np.zeros(domain.n_items, dtype=np.int64), 0.0, 0
     person_counts = np.zeros(domain.n_users or people.n_users, dtype=np.int64)
     first = 0
-    for block in engine.blocks():
+    for block in people.blocks():
         person_counts[_at(first, block.n_users, _places(block))] = block.counts
         item_counts += np.bincount(block.items, minlength=domain.n_items)
         total += float(block.numbers().sum())
@@ -121,11 +120,11 @@ def survey(people: AnyPeople, star: float) -> tuple[float, DescentData]:
     def learned(block: People) -> tuple[slice | Ints | None, CSR]:
         return _places(block), CSR(block.indptr, block.items, table[block.values])
 
-    residuals = engine.map(learned)
+    residuals = Once(learned)
 
     def batches() -> Iterator[Batch]:
         first = 0
-        for places, rows in residuals.blocks():
+        for places, rows in map(residuals, people.blocks()):
             n = len(rows.indptr) - 1
             yield _at(first, n, places), rows
             first += n

@@ -28,7 +28,6 @@ from hushrec.models.outputs import factor_release, people_release, second_moment
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.sums.population import rows_here
 
 _ALS_RANK = 120  # chosen by hand: the kernel takes 128, of which an effect takes one
 _ROWS = 1 << 16  # users processed at once: bounds the memory
@@ -87,7 +86,7 @@ class MatrixFactorization(Noiseless):
             raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Fit the mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a
@@ -98,10 +97,10 @@ class MatrixFactorization(Noiseless):
 
         Privacy: private.
         """
-        require_rank(self.rank, feedback.domain)
+        require_rank(self.rank, people.domain)
         if self.solver == "als":
-            return self._fit_alternating(feedback.gathered())
-        return self._fit_descending(feedback)
+            return self._fit_alternating(people.gathered())
+        return self._fit_descending(people)
 
     def _fit_alternating(self, ratings: People) -> Release:
         domain, values = ratings.domain, ratings.numbers()
@@ -116,8 +115,8 @@ class MatrixFactorization(Noiseless):
         users = ratings.users.to_pylist()
         return self._release_listed(domain, users, global_mean, sparse.counts, item_counts, factors)
 
-    def _fit_descending(self, feedback: AnyPeople) -> Release:
-        global_mean, source = survey(feedback, feedback.domain.scale.star)
+    def _fit_descending(self, people: AnyPeople) -> Release:
+        global_mean, source = survey(people, people.domain.scale.star)
         learned = gradient_descent(
             source,
             self.rank,
@@ -127,10 +126,10 @@ class MatrixFactorization(Noiseless):
             effects=self.effects,
             threads=self.threads,
         )
-        domain, here = feedback.domain, rows_here(feedback)
-        if domain.users is None and here is None:
+        domain = people.domain
+        if domain.users is None and not people.in_memory:
             return self._release_unlisted(domain, global_mean, source, learned)
-        users = () if here is None else here.users.to_pylist()
+        users = people.users.to_pylist() if isinstance(people, People) and people.in_memory else ()
         counts = source.person_counts, source.item_counts
         return self._release_listed(domain, users, global_mean, *counts, Factors.of(learned))
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
+from hushrec.data.people import Once
 from hushrec.models.base import PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank
 from hushrec.models.outputs import people_release
@@ -19,10 +20,8 @@ from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
-from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums
 from hushrec.sums.footprint import LISTED, Footprint
-from hushrec.sums.population import Population
 from hushrec.sums.residuals import ResidualRows
 
 
@@ -36,18 +35,19 @@ class Sides:
     run: Measures
     sums: FactorSums
     biases: Biases
-    residuals: Engine[ResidualRows]
+    people: AnyPeople
+    residuals: Once[ResidualRows]
 
     def users(self, epoch: int, users: Floats, items: Floats) -> Noisy:
         """Measure Σ_i e_ui q_i of every user at these factors. Privacy: charged (one of the plan)."""
         return self.run.measure(
-            self.sums.query("users", epoch), self.sums.users(self.residuals, users, items)
+            self.sums.query("users", epoch), self.sums.users(self.people, self.residuals, users, items)
         )
 
     def items(self, epoch: int, users: Floats, items: Floats) -> Noisy:
         """Measure Σ_u e_ui p_u of every item at these factors. Privacy: charged (one of the plan)."""
         return self.run.measure(
-            self.sums.query("items", epoch), self.sums.items(self.residuals, users, items)
+            self.sums.query("items", epoch), self.sums.items(self.people, self.residuals, users, items)
         )
 
 
@@ -108,18 +108,19 @@ class AlternatingModel(PrivateModel):
         memory = 1e7 + LISTED * people + 8 * 4 * (people + items) * n + each.memory
         return biases.then(Footprint(memory, each.each_rating, 32, epochs * each.seconds, epochs * n / 100))
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), then factors of the residuals, if these show.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
         if not sums.epochs:
             return people_release(self, domain, biases)
-        residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
-        return people_release(self, domain, biases, *self._factors(Sides(run, sums, biases, residuals)))
+        residuals = sums.residuals.rows(biases.item_effects, biases.user_effects)
+        sides = Sides(run, sums, biases, people, residuals)
+        return people_release(self, domain, biases, *self._factors(sides))
 
     def _epochs(self, domain: Domain, terms: Terms) -> int:
         """Return no epochs where the noise would hide the factors of the declared crowd."""

@@ -23,7 +23,6 @@ from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, Footprint
-from hushrec.sums.population import Population
 
 
 def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float) -> Footprint:
@@ -164,12 +163,12 @@ class InputPerturbationMF(PrivateModel):
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
         return cells_footprint(biases, cells, budget.epsilon * part, pace)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), add noise to every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         biases = self.biases.measure(people, run, self.norm)
         if not self._learns(domain, run.terms):
             return people_release(self, domain, biases)

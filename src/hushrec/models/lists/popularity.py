@@ -19,7 +19,6 @@ from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
 from hushrec.sums.integer_grid import LARGEST_CAP
-from hushrec.sums.population import Population
 
 
 class Popularity(PrivateModel):
@@ -61,12 +60,12 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the measurement of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         counts = self._counts(domain, run.terms)
         noisy = run.measure(counts.query, counts.measure(people))
         # The size of the crowd is not measured here: the counts' own sum follows it.

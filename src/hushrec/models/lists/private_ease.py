@@ -51,7 +51,6 @@ from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
 from hushrec.sums.integer_grid import LARGEST_CAP
-from hushrec.sums.population import Population
 
 PAIRS, COUNTS = "pairs", "counts"
 """The branches of the plan: pairs of items are measured, or the item counts again."""
@@ -191,7 +190,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
         In a year, counts and pairs are those of all its releases, and the signal that decides is that of the
@@ -199,7 +198,7 @@ class PrivateEASE(PrivateModel):
 
         Privacy: charged (the measurements of ``queries``, of one branch).
         """
-        domain, people, unit = feedback.domain, Population(feedback), run.terms.unit
+        domain, unit = people.domain, run.terms.unit
         counts, sizes = ItemCounts(domain, unit, self.contribution_cap), CrowdSize(unit)
         year = YearlySums.of(run.earlier, domain.items)
         first = run.measure(counts.query, lambda: counts.measure(people))
@@ -230,7 +229,7 @@ class PrivateEASE(PrivateModel):
         return score_release(self, domain, _denoise(year.sums[counts.name], run.prior)[0])
 
     def _by_pairs(
-        self, people: Population, domain: Domain, run: Measures, year: YearlySums, lengths: float
+        self, people: AnyPeople, domain: Domain, run: Measures, year: YearlySums, lengths: float
     ) -> Release:
         """Measure the pairs under the lens of the counts, and solve for EASE.
 

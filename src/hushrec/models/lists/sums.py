@@ -20,20 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import Once, People
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.kernels import list_gains
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums import sensitivity
-from hushrec.sums.engine import Engine, triangle_sums
 from hushrec.sums.integer_grid import Weights
 from hushrec.sums.kernels.centring import weighted_item_sums
 from hushrec.sums.kernels.gram import weighted_gram
-from hushrec.sums.population import Population
 from hushrec.sums.sensitivity import vector_user
+from hushrec.sums.triangles import triangle_sums
 
 _WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
 _SIZE_BITS = 10  # steps in a size of 1: 2^10
@@ -70,7 +70,7 @@ class ItemCounts:
         change = 1.0 if self.unit == "record" else vector_user(self.weights.values, 1.0, 0.0, "l2")
         return Measurement("item counts", change, "l2", self.weights.step, self.domain.n_items)
 
-    def measure(self, people: Population) -> Ints:
+    def measure(self, people: AnyPeople) -> Ints:
         """The counts in steps of the weights' grid, shape (n_items,).
 
         Args:
@@ -78,7 +78,7 @@ class ItemCounts:
 
         Privacy: bounded (``query.sensitivity``); unit ``user`` needs feedback capped to the domain's cap.
         """
-        (counts,) = people.in_full.total(self._add, self.domain.n_items)
+        (counts,) = people.total(self._add, self.domain.n_items)
         return counts
 
     def _add(self, block: People, counts: Ints) -> None:
@@ -106,9 +106,9 @@ class CrowdSize:
         step = 2.0**-_SIZE_BITS
         return Measurement("crowd size", 1.0 if self.unit == "user" else 1 + step, "l2", step, 1)
 
-    def measure(self, people: Population) -> Ints:
+    def measure(self, people: AnyPeople) -> Ints:
         """The size in steps of 2^-10, shape (1,). Privacy: bounded (``query.sensitivity``)."""
-        (size,) = people.in_full.total(self._add, 1)
+        (size,) = people.total(self._add, 1)
         return size
 
     def _add(self, block: People, size: Ints) -> None:
@@ -303,7 +303,7 @@ class PairSums:
             yield self.lengths
         yield self.pairs
 
-    def measure(self, people: Population, lens: ItemWeights) -> Iterator[tuple[Measurement, Ints]]:
+    def measure(self, people: AnyPeople, lens: ItemWeights) -> Iterator[tuple[Measurement, Ints]]:
         """The sums, in the order of ``queries``.
 
         Args:
@@ -316,17 +316,20 @@ class PairSums:
         def project(block: People) -> Directed:
             return project_users(block, lens, self.unit)
 
-        rows = people.in_full.map(project)
-        part, lengths, largest = rows.total(self._add_parts(lens), 1, 1, 1)
+        rows = Once(project)
+        part, lengths, largest = people.total(self._add_parts(rows, lens), 1, 1, 1)
         yield self.popular_part, part
         if self.unit == "record":
             yield self.lengths, lengths
-        yield self.pairs, self._pairs(rows, lens, int(largest[0]))
+        yield self.pairs, self._pairs(people, rows, lens, int(largest[0]))
 
-    def _add_parts(self, lens: ItemWeights) -> Callable[[Directed, Ints, Ints, Ints], None]:
+    def _add_parts(
+        self, rows_of: Once[Directed], lens: ItemWeights
+    ) -> Callable[[People, Ints, Ints, Ints], None]:
         steps = 2.0**_FRACTION_BITS
 
-        def add(rows: Directed, part: Ints, lengths: Ints, largest: Ints) -> None:
+        def add(block: People, part: Ints, lengths: Ints, largest: Ints) -> None:
+            rows = rows_of(block)
             length = np.sqrt(rows.square)
             along = rows.product.astype(np.float64) ** 2 / lens.square
             # ⟨v, y⟩²/(‖v‖² ‖y‖²), a squared cosine: at most 1, but for rounding.
@@ -346,13 +349,13 @@ class PairSums:
         bits = WEIGHT_BITS[self.unit] + (ENTRY_BITS if self.unit == "record" else 0)
         return bits - _STEP_BITS
 
-    def _pairs(self, rows: Engine[Directed], lens: ItemWeights, largest: int) -> Ints:
+    def _pairs(self, people: AnyPeople, rows: Once[Directed], lens: ItemWeights, largest: int) -> Ints:
         n, dropped = self.n_items, self._dropped
         n_triangles = 1 if largest << _COARSE_BITS < _LARGEST_SUM else 2
 
         def add(
             band: tuple[int, int],
-            part: Directed,
+            block: People,
             cross: Ints,
             square: Ints,
             low: Ints,
@@ -360,6 +363,7 @@ class PairSums:
         ) -> None:
             # z zᵀ = y yᵀ − τ (y vᵀ + v yᵀ) + τ² v vᵀ: the kernel sums w y yᵀ over own items alone. Of the
             # rest, Σ w τ y (cross) and Σ w τ² (square) are enough, and v comes in once, in _corrected.
+            part = rows(block)
             pulled = part.weight * part.multiple
             vectors = part.indptr, part.items, part.entries
             cross += weighted_item_sums(*vectors, pulled, dropped, n)
@@ -383,7 +387,7 @@ class PairSums:
                 high += low >> dropped
                 low &= 2**dropped - 1
 
-        cross, square, low, *high = triangle_sums(rows, add, n, n_triangles, n, 2)
+        cross, square, low, *high = triangle_sums(people, add, n, n_triangles, n, 2)
         low >>= dropped
         if high:
             low += high.pop()
@@ -443,7 +447,7 @@ class Votes:
             "votes", LARGEST_VOTE if self.unit == "user" else 2 * LARGEST_VOTE, "l2", 2.0**-_VOTE_STEP_BITS, 1
         )
 
-    def measure(self, people: Population, linear: LinearWeights, popularity: Floats, size: float) -> Ints:
+    def measure(self, people: AnyPeople, linear: LinearWeights, popularity: Floats, size: float) -> Ints:
         """The sum in steps of 2^-20, shape (1,).
 
         Args:
@@ -467,5 +471,5 @@ class Votes:
             votes = np.clip(np.nan_to_num(gains - MARGIN, nan=0.0), -LARGEST_VOTE, LARGEST_VOTE)
             total += int(np.rint(votes * 2.0**_VOTE_STEP_BITS).astype(np.int64).sum())
 
-        (total,) = people.in_full.total(add, 1)
+        (total,) = people.total(add, 1)
         return total

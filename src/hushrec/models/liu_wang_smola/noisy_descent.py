@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.estimation.factor_steps import langevin_step, leading, normal_factors, prior_variance
@@ -19,7 +20,6 @@ from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
-from hushrec.sums.population import Population
 
 # Chosen by hand: no page records the runs that chose these numbers.
 _REMAINING = 0.27
@@ -108,7 +108,7 @@ class Descent:
         return Footprint(memory, 48, 64, epochs * n_items * n / DRAWS, per_million)
 
     def factors(
-        self, crowd: Crowd, baseline: ItemEffects, people: Population, run: Measures, branch: str = ""
+        self, crowd: Crowd, baseline: ItemEffects, people: AnyPeople, run: Measures, branch: str = ""
     ) -> Floats:
         """Take Langevin steps of the item factors (Welling & Teh 2011), and average the last ones.
 

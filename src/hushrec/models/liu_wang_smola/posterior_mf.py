@@ -18,7 +18,6 @@ from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
-from hushrec.sums.population import Population
 
 
 class PosteriorMF(PrivateModel):
@@ -87,16 +86,16 @@ class PosteriorMF(PrivateModel):
             return effects
         return effects.then(self._descent.footprint(domain.n_items))
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure item effects, then take Langevin steps of the item factors.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback, run.weights)
-        baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
+        domain, weighted = people.domain, people.with_weights(run.weights)
+        baseline = self.effects.measure(self._effects(domain, run.terms), weighted, run)
         if not self._descends(domain, run.terms):
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
-        factors = self._descent.factors(domain.crowd, baseline, people, run)
+        factors = self._descent.factors(domain.crowd, baseline, weighted, run)
         return factor_release(self, domain, baseline, factors)
 
     @property

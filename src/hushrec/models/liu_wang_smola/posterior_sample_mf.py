@@ -79,18 +79,18 @@ class PosteriorSampleMF(PrivateModel):
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Draw U and V (Algorithm 1), and release V.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, span = feedback.domain, feedback.domain.scale.span
+        domain, span = people.domain, people.domain.scale.span
         draw = self._draw(domain, run.terms)
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
         chains = partial(
             _draw_arrays,
-            partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition),
+            partial(sample, people, target, self.chain, weigh=weigh, transition=self.transition),
         )
         drawn = Sample.of(run.sample(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import FULL, People
 from hushrec.kernels.compiled import in_threads, spans
 from hushrec.models.liu_wang_smola.kernels import marginal_gradients
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.kernels.gradients import ridge_gradients, user_residuals
-from hushrec.sums.population import FULL, Population, Weighed
 
 _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
 _STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings
@@ -79,7 +79,7 @@ class RidgeGradients(_Gradients):
     clip: float
     clip_norm: float
 
-    def measure(self, people: Population, item_effects: Floats, items: Floats, ridge: float) -> Ints:
+    def measure(self, people: AnyPeople, item_effects: Floats, items: Floats, ridge: float) -> Ints:
         """The sum of one epoch, in grid steps, shape (n_items, rank).
 
         Args:
@@ -95,7 +95,7 @@ class RidgeGradients(_Gradients):
             rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), items
             sums += ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step, threads=_THREADS)
 
-        (sums,) = people.in_full.total(add, items.shape)
+        (sums,) = people.total(add, items.shape)
         return sums
 
 
@@ -122,7 +122,7 @@ class MarginalGradients(_Gradients):
     clip: float
     clip_norm: float
 
-    def measure(self, people: Population, item_effects: Floats, item_factors: Floats, scales: Floats) -> Ints:
+    def measure(self, people: AnyPeople, item_effects: Floats, item_factors: Floats, scales: Floats) -> Ints:
         """The sum of one epoch, in grid steps, shape (n_items, rank).
 
         Args:
@@ -134,14 +134,13 @@ class MarginalGradients(_Gradients):
         Privacy: bounded, by the query's sensitivity times each person's weight.
         """
 
-        def add(block: Weighed, sums: Ints) -> None:
-            ratings, weights = block
+        def add(ratings: People, sums: Ints) -> None:
             rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), item_factors
-            clips = self.clip_norm * (weights / FULL)
+            clips = self.clip_norm * (ratings.weights / FULL)
             # A user of weight w is clipped to w C: their Δ is w of everybody's.
             sums += marginal_gradients(
                 *rows, self.noise, self.clip, clips, scales, self.step, threads=_THREADS
             )
 
-        (sums,) = people.weighed.total(add, item_factors.shape)
+        (sums,) = people.total(add, item_factors.shape, weighted=True)
         return sums

@@ -24,7 +24,6 @@ from hushrec.release.artefact import Release
 from hushrec.sums.factor_sums import in_ball
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
-from hushrec.sums.population import Population
 
 _EPOCHS = 12
 """Default number of epochs, with which ``GRADIENTS`` of ``models/visibility.py`` was measured."""
@@ -92,12 +91,12 @@ class UserLevelSGD(PrivateModel):
         gradients = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(gradients)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure item effects, then a clipped gradient of every user in each epoch.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people, span = feedback.domain, Population(feedback), feedback.domain.scale.span
+        domain, span = people.domain, people.domain.scale.span
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
         gradients = self._gradients(domain, run.terms)
         if not gradients.epochs:

@@ -37,7 +37,6 @@ from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
 from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.kernels.gram import ITEM_BITS
-from hushrec.sums.population import Population
 
 Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
@@ -224,7 +223,7 @@ class CovarianceSettings(Frozen):
 
 
 def measure_matrices(
-    sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Measures, branch: str = ""
+    sums: CovarianceSums, baseline: ItemEffects, people: AnyPeople, run: Measures, branch: str = ""
 ) -> Matrices:
     """Release covariance and weights of the residuals of the item effects, for the most rated items.
 
@@ -443,13 +442,13 @@ class CovarianceModel(PrivateModel):
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure item effects (§4.2), then the covariance (§4.4) of the ratings centred by user (§4.3).
 
         Privacy: charged (the measurements of ``queries``).
         """
-        people, items = Population(feedback), feedback.domain.items
-        effects, sums = self._effects(feedback.domain, run.terms), self._sums(feedback.domain, run.terms)
+        items = people.domain.items
+        effects, sums = self._effects(people.domain, run.terms), self._sums(people.domain, run.terms)
         year = self.effects.measure_year(effects, people, run)
         baseline = effects_of(effects, year.sums, run.prior)
         matrices, kept = [measure_matrices(sums, baseline, people, run)], dict[str, NDArray[Any]]()

@@ -17,7 +17,6 @@ from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import Footprint
-from hushrec.sums.population import Population
 
 
 class GlobalEffects(PrivateModel):
@@ -83,12 +82,12 @@ class GlobalEffects(PrivateModel):
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
 
-    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
+    def fit(self, people: AnyPeople, run: Measures) -> Release:
         """Measure, shrink, publish.
 
         Privacy: charged (the measurements of ``queries``).
         """
-        domain, people = feedback.domain, Population(feedback)
+        domain = people.domain
         if self.user_biases == "released":
             return people_release(self, domain, self.biases.measure(people, run, self.norm))
         sums = self.effects.sums(domain, run.terms, self.norm)

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import DomainError
@@ -17,11 +18,10 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows, packed_size
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums import sensitivity
-from hushrec.sums.engine import Engine, triangle_sums
 from hushrec.sums.integer_grid import Grid, Weights
 from hushrec.sums.kernels.centring import centre
 from hushrec.sums.kernels.gram import weighted_gram
-from hushrec.sums.population import Population
+from hushrec.sums.triangles import triangle_sums
 
 _BITS = 14  # steps of the grid in a scale's span: 2^14
 _MOST_WEIGHT_BITS = 24
@@ -207,7 +207,7 @@ class CovarianceSums:
         return centred
 
     def measure(
-        self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
+        self, people: AnyPeople, item_effects: Floats, global_mean: float, head: Head | None = None
     ) -> Iterator[tuple[Measurement, Callable[[], Ints]]]:
         """The two matrices, summed together and packed as upper triangles.
 
@@ -227,9 +227,9 @@ class CovarianceSums:
         effects, places = (item_effects, None) if head is None else (item_effects[head.items], head.places)
         if len(effects) != self.n_items:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
-        everyone: Engine[HeadRatings] = people.in_full.map(partial(of_head, places=places))
 
-        def add(rows: tuple[int, int], ratings: HeadRatings, *sums: Ints) -> None:
+        def add(rows: tuple[int, int], block: People, *sums: Ints) -> None:
+            ratings = of_head(block, places)
             self._add(ratings, self.entries(ratings, effects, global_mean), rows, *sums)
 
         n_sums = 2 if self._fits(people) else 3
@@ -237,7 +237,7 @@ class CovarianceSums:
 
         def summed() -> list[Ints]:
             if not sums:
-                sums.extend(triangle_sums(everyone, add, self.n_items, n_sums))
+                sums.extend(triangle_sums(people, add, self.n_items, n_sums))
             return sums
 
         # Each is a large triangle, so nothing here keeps one that was given away.
@@ -249,13 +249,13 @@ class CovarianceSums:
         """The largest sum of weights at which a sum of products fits 62 bits."""
         return int((2**_KERNEL_BITS - 1) // max(self.bound, 1) ** 2 - 2**self.weights.bits)
 
-    def _fits(self, people: Population) -> bool:
+    def _fits(self, people: AnyPeople) -> bool:
         """Whether one integer holds each sum: with more users than declared it takes two, high and low bits.
 
         Neither this nor how users are cut into blocks and runs changes a bit, so it may depend on private
         data.
         """
-        return people.n_listed << self.weights.bits <= self._most
+        return people.n_users << self.weights.bits <= self._most
 
     def _add(
         self,

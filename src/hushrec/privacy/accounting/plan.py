@@ -4,8 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
-from importlib import metadata
+from functools import cached_property
 from itertools import groupby
 from string import digits
 from typing import Any
@@ -320,12 +319,3 @@ def require_same_population(plan: Plan, total: Budget) -> None:
 
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-@cache
-def version() -> str:
-    """Version of hushrec; a plan's noise depends on it."""
-    try:
-        return metadata.version("hushrec")
-    except metadata.PackageNotFoundError:  # a source tree that is not installed
-        return "source"

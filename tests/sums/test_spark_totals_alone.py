@@ -1,28 +1,24 @@
 """What Spark's tasks do, run here without Spark: every block is added exactly once, capped, in any tasks.
 
-The tests of ``test_spark_engine`` need Java and a cluster, and are left to ``make test-spark``.
+The tests of ``test_spark_totals`` need Java and a cluster, and are left to ``make test-spark``.
 """
-
-from functools import reduce
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hushrec.data.people import People
-from hushrec.data.spark.people import ARRAYS, table_of, to_row
+from hushrec.data.dropped import Dropped
+from hushrec.data.people import FULL, People
+from hushrec.data.spark import people as on_spark
+from hushrec.data.spark.people import ARRAYS, CHUNK, SparkPeople, StoredBlock, table_of, to_row
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
-from hushrec.sums import spark_engine
-from hushrec.sums.population import engine_of
-from hushrec.sums.spark_engine import CHUNK, SparkRows
-from support.packed import packed
 
 N_ITEMS = 30
 WIDE = CHUNK + 17
 """Entries of a sum of two rows."""
 SHAPES = ((2, N_ITEMS), WIDE, 1)
-RATINGS = netflix_like(90, N_ITEMS, 900, seed=3)
+MADE = netflix_like(90, N_ITEMS, 900, seed=3)
+RATINGS = MADE.with_personal_epsilon(np.arange(MADE.n_users) % 3 / 2)
 
 
 def add(block: People, by_item, wide, people):
@@ -32,8 +28,12 @@ def add(block: People, by_item, wide, people):
     people += block.n_users
 
 
-def half(block):
-    return block.slice(0, block.n_users // 2)
+def weigh(requested):
+    return (requested * FULL).astype(np.int64)
+
+
+def add_weights(block: People, weights):
+    weights += block.weights.sum()
 
 
 def batches(n_blocks=9):
@@ -63,13 +63,11 @@ def there(monkeypatch):
 
         def added_up(frame, work, size):
             found = [batch for task in range(tasks) for batch in work(given[task::tasks])]
-            return Rows([*spark_engine._add_same_places(found)])
+            return Rows([*on_spark._add_same_places(found)])
 
-        monkeypatch.setattr(spark_engine, "_add_up", added_up)
-        source = SimpleNamespace(
-            domain=RATINGS.domain, max_per_user=max_per_user, frame=None, n_blocks=len(batches())
-        )
-        return SparkRows(source)
+        monkeypatch.setattr(on_spark, "_add_up", added_up)
+        parts = (StoredBlock(0, 0, {}),) * len(batches())
+        return SparkPeople(RATINGS.domain, None, Dropped(), True, None, parts, max_per_user)
 
     return of
 
@@ -80,16 +78,18 @@ def same(one, other):
 
 @pytest.mark.parametrize("tasks", [1, 4, 20])
 def test_each_block_is_added_once(there, tasks):
-    assert same(engine_of(RATINGS).total(add, *SHAPES), there(tasks).total(add, *SHAPES))
+    assert same(RATINGS.total(add, *SHAPES), there(tasks).total(add, *SHAPES))
 
 
-def test_tasks_apply_the_cap_and_what_is_mapped(there, tmp_path):
-    capped = engine_of(RATINGS.capped(4)).total(add, *SHAPES)
+def test_tasks_apply_cap_and_weights(there):
+    capped = RATINGS.capped(4).total(add, *SHAPES)
     assert same(capped, there(3, max_per_user=4).total(add, *SHAPES))
-    assert not same(capped, engine_of(RATINGS).total(add, *SHAPES))
-    files = packed(RATINGS, tmp_path / "b", len(RATINGS.items) // 9)
-    here, far = (reduce(type(rows).map, [half, half], rows) for rows in (engine_of(files), there(3)))
-    assert same(here.total(add, *SHAPES), far.total(add, *SHAPES))
+    assert not same(capped, RATINGS.total(add, *SHAPES))
+    found = there(3).with_weights(weigh).total(add_weights, 1, weighted=True)
+    assert same(found, RATINGS.with_weights(weigh).total(add_weights, 1, weighted=True))
+    assert 0 < found[0] < FULL * RATINGS.n_users
+    with pytest.raises(ValueError, match="takes no weights"):
+        there(3).with_weights(weigh).total(add, *SHAPES)
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,21 @@
 """Every private sum has the same bits, wherever the rows are and however they are cut and ordered."""
 
+from dataclasses import replace
 from itertools import starmap
 
 import numpy as np
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import FULL, Once, People
 from hushrec.data.synthetic import netflix_like
+from hushrec.estimation.head import Head
+from hushrec.models.lists.sums import ItemWeights, PairSums
 from hushrec.models.liu_wang_smola.sums import MarginalGradients, RidgeGradients
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
-from hushrec.sums import population
-from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import FULL, Population, engine_of
 from hushrec.sums.residuals import PeopleSums, Residuals
 from support.packed import packed
 from support.sums import summed
@@ -27,21 +27,10 @@ EFFECTS, LEVELS = RNG.uniform(1, 5, N_ITEMS), RNG.uniform(-1, 1, 130)
 Q, P = 0.3 * RNG.standard_normal((N_ITEMS, RANK)), 0.3 * RNG.standard_normal((130, RANK))
 
 
-class Workers:
+def one_after_another(people, add, *shapes, weighted=False, right=People.total):
     """A cluster in small: each block has sums of its own, which are added afterwards, the last one first."""
-
-    def __init__(self, parts, most_cells=None):
-        self._parts, self.most_cells = [*parts], most_cells
-
-    def blocks(self):
-        yield from self._parts
-
-    def map(self, function):
-        return Workers(map(function, self._parts), self.most_cells)
-
-    def total(self, add, *shapes):
-        alone = [Engine(lambda part=part: [part]).total(add, *shapes) for part in reversed(self._parts)]
-        return [sum(parts) for parts in zip(*alone, strict=True)]
+    alone = [right(block, add, *shapes, weighted=weighted) for block in reversed([*people.blocks()])]
+    return [sum(parts) for parts in zip(*alone, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +56,7 @@ def weigh(asked):
 
 
 def of_effects(source, unit, *, reg=2, personal_epsilon=False):
-    people = Population(source, weigh if personal_epsilon else None)
+    people = source.with_weights(weigh) if personal_epsilon else source
     more = {"reg": reg, "origin": 3.0, "overall": True, "personal_epsilon": personal_epsilon}
     sums = EffectSums(source.domain, unit, ADDED, "l2", clip=1.25, contribution_cap=4.0, **more)
     return [values for _, values in sums.measure(people)]
@@ -76,33 +65,41 @@ def of_effects(source, unit, *, reg=2, personal_epsilon=False):
 def of_covariance(source, unit, norm="l2"):
     more = {"clip": 0.65, "limit": 2.0, "reg": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
     sums = CovarianceSums(source.domain, unit, ADDED, norm, **more)
-    return [values for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1))]
+    return [values for _, values in summed(sums.measure(source, EFFECTS, 0.1))]
 
 
 def of_people(source):
     sums = PeopleSums(source.domain, ADDED, "l1", 1.5, overall=True)
-    return [values for _, values in sums.measure(Population(source), EFFECTS)]
+    return [values for _, values in sums.measure(source, EFFECTS)]
 
 
 def of_entries(source):
-    return [*Residuals(source.domain, ADDED, 1.5).entries(Population(source), EFFECTS, LEVELS)]
+    return [*Residuals(source.domain, ADDED, 1.5).entries(source, EFFECTS, LEVELS)]
 
 
 def of_factors(source):
     sums = FactorSums(source.domain, ADDED, RANK, 1, 0.9, 1.0)
-    rows = sums.residuals.rows(Population(source), EFFECTS, LEVELS)
+    rows = sums.residuals.rows(EFFECTS, LEVELS)
     p, q = sums.in_ball(P), sums.in_ball(Q)
-    return [sums.users(rows, p, q), sums.items(rows, p, q), sums.items(rows, p, -q)]
+    of = source, rows, p
+    return [sums.users(*of, q), sums.items(*of, q), sums.items(*of, -q)]
 
 
 def of_ridge(source):
     gradients = RidgeGradients(source.domain, RANK, 1, 0.8, 0.7)
-    return [gradients.measure(Population(source), EFFECTS, Q, 0.3)]
+    return [gradients.measure(source, EFFECTS, Q, 0.3)]
 
 
 def of_marginals(source):
     gradients = MarginalGradients(source.domain, RANK, 1, 0.8, 0.8, 1.5)
-    return [gradients.measure(Population(source, weigh), EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
+    return [gradients.measure(source.with_weights(weigh), EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
+
+
+def of_pairs(source):
+    """Of the pairs of items that people rated, whatever they gave them."""
+    weights = np.linspace(0.1, 1, N_ITEMS)
+    lens = ItemWeights(Head(N_ITEMS, np.arange(N_ITEMS)), weights, weights)
+    return [values for _, values in PairSums(N_ITEMS, "user").measure(source, lens)]
 
 
 STATISTICS = {
@@ -145,14 +142,14 @@ def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, store
     whole = of_covariance(ratings, "record")
     monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
     sums = CovarianceSums(ratings.domain, "record", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
-    assert not sums._fits(Population(ratings))
+    assert not sums._fits(ratings)
     assert all(same(whole, of_covariance(source, "record")) for source in (ratings, *stored.values()))
 
 
-def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
-    """Sums that are kept beside each block and added at last, as a cluster does, in an order of its own."""
+def test_a_cluster_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
+    """Sums that are kept beside each block and added at last, in an order of its own."""
     found = {name: measure(ratings) for name, measure in STATISTICS.items()}
-    monkeypatch.setattr(population, "engine_of", lambda source: Workers([*source.blocks()][::-1]))
+    monkeypatch.setattr(People, "total", one_after_another)
     for measured, measure in zip(found.values(), STATISTICS.values(), strict=True):
         assert same(measured, measure(stored["many blocks"]))
 
@@ -173,32 +170,78 @@ def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
     asking = ratings.with_personal_epsilon(asked)
     blocks = packed(asking, tmp_path / "again", 90)
-    assert len(next(Population(blocks, weigh).blocks()).weights) == 0
+    assert next(blocks.with_weights(weigh).blocks()).n_users == 0
     for name in ("weighed effects", "marginal gradients"):
         assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
+
+
+def test_who_requests_nothing_is_not_there(ratings, stored):
+    weighted = ratings.with_weights(weigh)
+    there = ratings.personal_epsilon > 0
+    assert weighted.digest() == ratings.select(np.repeat(there, ratings.counts)).digest()
+    assert weighted.weights.tolist() == weigh(ratings.personal_epsilon[there]).tolist()
+    assert stored["many blocks"].with_weights(weigh).gathered().digest() == weighted.digest()
+    assert weighted.slice(3, 9).weights.tolist() == weighted.weights[3:9].tolist()
+
+
+def test_sums_without_weights_are_refused_for_people_who_have_them(ratings, stored):
+    """Or they would count in full, whatever they request."""
+    for people in (ratings, stored["many blocks"]):
+        with pytest.raises(ValueError, match="takes no weights"):
+            people.with_weights(weigh).total(lambda block, sums: None, 1)
+    silent = replace(ratings, personal_epsilon=None).with_weights(weigh)
+    for people in (silent, ratings):
+        assert of_effects(people, "user")
+        assert (people.weights == FULL).all()
 
 
 def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
     for source, times in ((ratings, 1), (stored["many blocks"], 2 * stored["many blocks"].n_blocks)):
         calls = []
-        engine = engine_of(source).map(lambda block, calls=calls: calls.append(block))
-        assert [*engine.blocks()] == [*engine.blocks()]
+        made = Once(lambda block, calls=calls: calls.append(block.n_users))
+        for _ in range(2):
+            source.total(lambda block, count, made=made: made(block), 1)
         assert len(calls) == times
+    assert len(made._made) <= 1, "nothing keeps what is made of blocks that are gone"
+
+
+def test_a_cluster_is_sent_nothing_that_was_made_of_other_people(ratings):
+    made = Once(np.size)
+    made(ratings)
+    assert made._made
+    assert made.__reduce__() == (Once, (np.size,))
+
+
+@pytest.mark.parametrize("name", ["covariance by user", "pairs"])
+def test_bands_have_the_same_bits_and_no_pass_more_than_its_most_cells(name, ratings, monkeypatch):
+    """Triangles that do not fit where the people are are summed band by band, in more passes."""
+    whole, passes, total = (STATISTICS | {"pairs": of_pairs})[name](ratings), [], People.total
+
+    def counted(people, add, *shapes, **weighted):
+        passes.append(sum(int(np.prod(shape)) for shape in shapes))
+        return total(people, add, *shapes, **weighted)
+
+    monkeypatch.setattr(People, "most_cells", 300)
+    monkeypatch.setattr(People, "total", counted)
+    assert same(whole, (STATISTICS | {"pairs": of_pairs})[name](ratings))
+    assert len(passes) > 2
+    assert max(passes) <= 300 + N_ITEMS + 2, "and what every pass computes anew"
 
 
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
-def twice(rows, add, *shapes, right=Engine.total):
+def twice(people, add, *shapes, right=People.total, **weighted):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
-    blocks = [*rows.blocks()]
-    return right(Engine(lambda: blocks + blocks[1:][-1:]), add, *shapes)
+    *others, last = people.blocks()
+    again = right(last, add, *shapes, **weighted) if others else [0] * len(shapes)
+    return [one + more for one, more in zip(right(people, add, *shapes, **weighted), again, strict=True)]
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "fault", "found"),
     [
-        (Engine, "total", twice, {*STATISTICS}),
+        (People, "total", twice, {*STATISTICS}),
         (
             People,
             "places",

@@ -9,13 +9,12 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
+from hushrec.data.spark import people as on_spark
+from hushrec.data.spark.people import CHUNK
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 from hushrec.kernels.csr import cuts
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.sums import spark_engine
-from hushrec.sums.population import engine_of
-from hushrec.sums.spark_engine import CHUNK, SparkRows, require_ready
 from support.spark import sent
 
 pytestmark = pytest.mark.spark
@@ -66,24 +65,16 @@ def same(here, there):
 
 
 def test_sums_are_those_in_memory(source, ratings):
-    assert isinstance(engine_of(source), SparkRows)
-    assert same(engine_of(ratings).total(add, *SHAPES), engine_of(source).total(add, *SHAPES))
-    assert same(
-        engine_of(ratings.capped(4)).total(add, *SHAPES), engine_of(source.capped(4)).total(add, *SHAPES)
-    )
+    assert same(ratings.total(add, *SHAPES), source.total(add, *SHAPES))
+    assert same(ratings.capped(4).total(add, *SHAPES), source.capped(4).total(add, *SHAPES))
 
 
 def test_nobody_at_all_adds_nothing(spark, ratings):
     nobody = ratings.select(np.zeros(ratings.n_entries, dtype=bool))
     with sent(spark, nobody) as none:
         assert none.n_blocks == 0
-        assert not any(array.any() for array in engine_of(none).total(add, *SHAPES))
-        require_ready(none)
-
-
-def test_rows_stay_in_the_cluster(source):
-    with pytest.raises(DataError, match="all ratings in the memory of one machine"):
-        next(engine_of(source).blocks())
+        assert not any(array.any() for array in none.total(add, *SHAPES))
+        none.require_ready()
 
 
 @pytest.mark.parametrize(
@@ -97,16 +88,16 @@ def test_rows_stay_in_the_cluster(source):
 )
 def test_a_block_that_is_not_added_exactly_once_is_noticed(source, planted):
     broken = dataclasses.replace(source, frame=planted(source.frame))
-    for action in (lambda: engine_of(broken).total(add, *SHAPES), lambda: require_ready(broken)):
+    for action in (lambda: broken.total(add, *SHAPES), lambda: broken.require_ready()):
         with pytest.raises(DataError, match="every block of people exactly once"):
             action()
 
 
 def test_no_function_takes_a_key_along(source, capfd):
     key = Seeded(1)
-    for carrying in (lambda block: (block, key), [key].append):
+    for carrying in (lambda block, *sums: (block, key), [key].append):
         with pytest.raises(pickle.PicklingError, match="Seeded cannot be copied, nor sent"):
-            engine_of(source).map(carrying).total(add, *SHAPES)
+            source.total(carrying, *SHAPES)
     capfd.readouterr()  # where Spark prints the trace
 
 
@@ -116,7 +107,7 @@ def failing(block, *sums):
 
 def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capfd):
     with pytest.raises(DataError, match=r"ValueError in hushrec\.\S+, line \d+; more is withheld") as caught:
-        engine_of(source).total(failing, *SHAPES)
+        source.total(failing, *SHAPES)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert "secret" not in f"{caught.value}{capfd.readouterr()}"
@@ -124,10 +115,10 @@ def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capf
 
 def test_an_error_in_our_own_code_tells_its_place(source):
     with pytest.raises(DataError, match=r"TypeError in hushrec\.kernels\.csr, line \d+; more"):
-        engine_of(source).map(lambda block: cuts(block, 1)).total(failing, *SHAPES)
+        source.total(lambda block, *sums: cuts(block, 1), *SHAPES)
 
 
 def test_an_executor_of_another_version_is_noticed_before_a_charge(source, monkeypatch):
-    monkeypatch.setattr(spark_engine, "version", lambda: "0.0.0")
+    monkeypatch.setattr(on_spark, "version", lambda: "0.0.0")
     with pytest.raises(DataError, match="another version of hushrec"):
-        require_ready(source)
+        source.require_ready()
