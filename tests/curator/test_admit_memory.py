@@ -17,7 +17,6 @@ from hushrec.sums.footprint import Footprint
 from support.packed import packed
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
-REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
 GB = 10**9
 
 
@@ -31,17 +30,6 @@ def of(items, users=4):
 def small(monkeypatch):
     """A machine of a gigabyte, of which a tenth is free."""
     monkeypatch.setattr(admit, "machine", lambda: (GB, GB // 10))
-
-
-def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small):
-    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
-    whole = hr.CovarianceSVD(covariance={"pair_items": 105_114})
-    with pytest.raises(
-        MemoryExceeded, match=r"about 1\d\d GB of memory.*this machine has 1 GB.*Nothing was charged"
-    ) as refused:
-        hr.fit(of(105_114), whole, BUDGET, ledger=ledger)
-    assert "Choose a smaller covariance.pair_items, another model" in str(refused.value)
-    assert not ledger.state().charges
 
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
@@ -114,16 +102,6 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     require_memory("Model", Footprint(10, each_rating=100), blocks)
     with pytest.raises(MemoryExceeded):
         require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
-
-
-def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
-    """A data set brings all rows together, wherever they were."""
-    data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
-    blocks = packed(data, tmp_path / "blocks", 40)
-    seen = []
-    monkeypatch.setattr(hr.People, "rows_held", lambda self, gathered: seen.append(gathered) or (1, 1))
-    hr.randomize(blocks, hr.RandomizedResponse(), REPLACE, ledger=Ledger.ephemeral(REPLACE))
-    assert seen == [True]
 
 
 @pytest.mark.parametrize(

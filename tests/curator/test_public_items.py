@@ -120,9 +120,13 @@ def test_statements_and_their_json_say_what_was_known():
     assert "says about its items" not in silent
 
 
-@pytest.mark.parametrize("store", ["memory", "blocks"])
 @pytest.mark.parametrize(
-    ("model", "made"), [(hr.GlobalEffects(), world), (hr.PrivateEASE(), clicks)], ids=["ratings", "clicks"]
+    ("model", "made", "store"),
+    [
+        (hr.GlobalEffects(), world, "memory"),
+        (hr.GlobalEffects(), world, "blocks"),
+        (hr.PrivateEASE(rank=4), clicks, "memory"),
+    ],
 )
 def test_a_baseline_of_the_same_people_is_no_public_fact(model, made, store, tmp_path):
     """Without noise it tells every rating, at whatever ε the next release is charged."""
@@ -218,6 +222,7 @@ def crowd() -> People:
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 20.0])
+@pytest.mark.full
 def test_an_update_of_a_public_release_is_not_worse_than_it(epsilon):
     """Nor than private effects alone, by more than half a percent of the error."""
     everybody = crowd()
@@ -234,6 +239,7 @@ def test_an_update_of_a_public_release_is_not_worse_than_it(epsilon):
     assert updated <= 1.005 * min(alone, unchanged)
 
 
+@pytest.mark.full
 def test_factors_that_start_at_public_ones_end_nearer():
     """The error falls by more than a hundredth, which is ten times what another seed changes."""
     everybody = crowd()
@@ -332,16 +338,6 @@ def test_what_cannot_be_added_is_refused(release: hr.Release) -> None:
     assert bare.kind == "linear items"
     with pytest.raises(ReleaseError, match="fit PrivateEASE on a domain with features"):
         hr.add_items(bare, ["new"])
-
-
-@pytest.mark.full
-def test_useless_features_place_items_by_counts_alone(release: hr.Release) -> None:
-    """All items alike, or each of its own: there is no value, so there is no table, and no place."""
-    for texts in (["film"] * N, [f"name {item}" for item in range(N)]):
-        made = hr.baseline(clicks(1, {"kind": texts}, people=1000), hr.PrivateEASE())
-        assert made.values == ()
-        with pytest.raises(ReleaseError, match="does not say what features"):
-            hr.add_items(made, ["new"], features={"kind": ["film"]})
 
 
 def test_titles_have_years_too() -> None:

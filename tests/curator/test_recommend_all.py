@@ -147,22 +147,6 @@ def test_what_is_not_liked_is_not_listed_either(likes):
     assert [item for item, _, _ in unknown["a"]] == ["i1", "i2", "i3"], "likes do not tell what was disliked"
 
 
-def test_only_likes_are_used(likes, rated):
-    """The vector of a user is that of their likes: seen with a predictor that uses them."""
-    release, mine, _ = likes
-    seen = []
-
-    class Recorder:
-        def rank(self, items, values, targets):
-            seen.append((items.tolist(), values.tolist()))
-            return np.zeros(len(targets))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(top_n, "predictor", lambda release: Recorder())
-        [*recommend_all(release, mine, 3)]
-    assert seen == [([0, 5], [1.0, 1.0]), ([], []), ([1], [1.0])]
-
-
 @pytest.mark.parametrize(
     "change",
     [

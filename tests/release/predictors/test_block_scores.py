@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.scores import MULTIPLIED, InnerProducts, Rows
+from hushrec.release.predictors.scores import MULTIPLIED, InnerProducts
 
 ITEMS, USERS = 301, 17
 
@@ -70,11 +70,3 @@ def test_no_product_is_large_enough_for_several_blas_threads(width, monkeypatch)
     assert (InnerProducts(rows).scores(vectors).rough == 0).all()
     assert sum(sizes) == 20_000 * 40 * width
     assert max(sizes) <= MULTIPLIED
-
-
-def test_parts_of_rows():
-    rows = Rows(np.array([0, 2, 2, 5]), np.arange(5, dtype=np.int32), np.arange(5.0))
-    assert rows.n_users == 3
-    part = rows.part(1, 3)
-    assert part.indptr.tolist() == [0, 0, 3]
-    assert part.items.tolist() == part.values.tolist() == [2, 3, 4]
