@@ -117,15 +117,6 @@ def test_tables_are_up_to_date(page):
     assert "<!-- table: " in text
 
 
-def test_the_table_of_units_says_what_the_classes_support():
-    lines = {line[0].split("]")[0][1:]: line[1:5] for line in tables.protection()}
-    for name, told in lines.items():
-        assert [answer == "yes" for answer in told] == [
-            pair in models.class_of(name).supports for pair in tables.UNITS
-        ]
-    assert set(lines) == {name for name in models.MODELS if models.class_of(name).supports}
-
-
 CONTRACTS = ("test_record_replay", "test_scale_free", "test_digests")
 PRIVATE = [name for name in models.MODELS if models.class_of(name).supports]
 APART = {
