@@ -4,13 +4,11 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import held_out_people, holdout
-from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation import baselines, rankings
 from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
@@ -98,14 +96,6 @@ def test_only_likes_are_to_be_found_and_all_ratings_are_folded_in(release, ratin
     assert found(three) == ["cba"]
 
 
-def test_likes_are_for_ratings_alone(release, ratings):
-    parts = {"train": ratings({}), "test": ratings({"u": {"a": 4}})}
-    with pytest.raises(ConfigError, match="give likes, the lowest"):
-        rank(release, **parts, n=3)
-    with pytest.raises(ConfigError, match="leave out likes"):
-        rank(ranker(items=ITEMS), train=given({}), test=given({"u": "a"}), n=3, likes=4)
-
-
 def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     """By their vectors both like a most and d least; from what they give at home, d is the best.
 
@@ -126,14 +116,3 @@ def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["abcd", "abd-", "bac-"]
     at_home = listed(rank(listing, train=train, test=test, n=4, likes=4, fold_in=True))
     assert at_home == ["dbca", "dba-", "bac-"]
-
-
-def test_catalogues_that_differ_are_refused():
-    other = Domain([*"abcdeg"], max_users=10)
-    parts = {"train": given({}), "test": given({"u": "a"})}
-    with pytest.raises(DataError, match="load all with the release's domain"):
-        rank(ranker(items="abcdeg"), **parts, n=3)
-    with pytest.raises(DataError, match="load all with the release's domain"):
-        rank(ranker(items=ITEMS), **parts, n=3, fitted=given({"u": "a"}, other))
-    with pytest.raises(DataError, match="share interactions"):
-        rank(ranker(items=ITEMS), train=given({"u": "a"}), test=given({"u": "a"}), n=3)

@@ -10,7 +10,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.fit import fit
-from hushrec.documents.words import Clause
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
@@ -92,31 +91,6 @@ def test_a_posterior_sample_and_sums_share_the_budget(small, noise) -> None:
     assert sample.spent().units(budget.delta) == pytest.approx(share * largest_cost(budget), rel=1e-9)
     assert 0 <= 4.0 - planned.epsilon < 1e-8
     assert [e.name for e in planned.noisy] == [q.name for q in config.queries(small.domain, budget)]
-
-
-def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path) -> None:
-    hr.Ledger.create(tmp_path / "ledger.db", BUDGET.model_copy(update={"epsilon": 20.0}), 3)
-    release = fit(small, Rounds(chain=True), BUDGET, ledger=tmp_path / "ledger.db")
-    statement = release.statement
-    lines = [" ".join(line.split()) for line in str(statement).splitlines()]
-    assert lines[0] == (
-        "CONDITIONAL ON CONVERGENCE: a posterior sample (item factors) keeps its ε only if the chain had "
-        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
-        "covered by no ε"
-    )
-    assert "This release alone: ε = 4 at δ = 1e-06." in lines
-    assert not statement.private
-    where = lines.index("The chain:")
-    assert lines[where + 1 : where + 4] == [
-        "R̂ 1.012",
-        "effective sample size 812",
-        "chains 4, of 2,000 rounds",
-    ]
-    assert Clause("assumes.converged") in statement.assumes
-    assert Release.from_bytes(release.to_bytes()).statement == statement
-    after = fit(small, GlobalEffects(), BUDGET, ledger=tmp_path / "ledger.db").statement
-    assert after.caveats == statement.caveats
-    assert not after.diagnostics
 
 
 # -- split of the budget ---------------------------------------------------------------------------------

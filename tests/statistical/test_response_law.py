@@ -139,15 +139,6 @@ def test_gaps_give_the_law_of_responses_in_every_cell(
         assert not alarms(check(answers, symbols, rate))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(10, 14))
-def test_more_seeds_have_the_law_too(seed: int) -> None:
-    for answered, check in ((None, checks), (ASKED, sample_checks)):
-        for rate in (0.17, 0.5):
-            answers = by_gaps(ResponseRandomizer(6, -math.log(rate), answered), 6, seed)
-            assert not alarms(check(answers, 6, rate))
-
-
 def twice(gaps: Ints) -> Ints:
     """Every gap used for two."""
     return np.repeat(gaps[::2], 2)
@@ -177,7 +168,7 @@ def test_a_chance_off_by_ten_percent_raises_its_alarm(symbols: int, rate: float)
             assert alarms(sample_checks(answers, symbols, rate))
 
 
-@pytest.mark.parametrize(("symbols", "rate"), LAWS)
+@pytest.mark.parametrize(("symbols", "rate"), LAWS[::4])
 def test_answers_that_are_never_the_first_symbol_raise_their_alarm(symbols: int, rate: float) -> None:
     answers = by_gaps(ResponseRandomizer(symbols, -math.log(rate)), symbols, 1)
     first = (answers == 0) & (truth(symbols) != 0)

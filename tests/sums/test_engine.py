@@ -157,16 +157,6 @@ def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, m
         assert same(measured, measure(stored["many blocks"]))
 
 
-def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
-    nobody = ratings.select(np.zeros(ratings.n_entries, dtype=bool))
-    none = packed(nobody, tmp_path / "nobody")
-    assert none.n_blocks == 0
-    for measure in STATISTICS.values():
-        here, there = measure(nobody), measure(none)
-        assert same(here, there)
-        assert not any(array.any() for array in here)
-
-
 def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     first = packed(ratings, tmp_path / "first", 90)
     absent = next(first.blocks()).n_users
@@ -184,31 +174,3 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
         engine = engine_of(source).map(lambda block, calls=calls: calls.append(block))
         assert [*engine.blocks()] == [*engine.blocks()]
         assert len(calls) == times
-
-
-# -- each of these faults is found ------------------------------------------------------------------------
-
-
-def twice(rows, add, *shapes, right=Engine.total):
-    """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
-    blocks = [*rows.blocks()]
-    return right(Engine(lambda: blocks + blocks[1:][-1:]), add, *shapes)
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "fault", "found"),
-    [
-        (Engine, "total", twice, {*STATISTICS}),
-        (
-            People,
-            "places",
-            lambda here: np.arange(here.n_users),
-            {"sums of people", "entries", "factor sums"},
-        ),
-    ],
-    ids=["a block is added twice", "people by place in the block"],
-)
-@pytest.mark.full
-def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
-    monkeypatch.setattr(owner, name, fault)
-    assert differing(ratings, [stored["many blocks"]]) == found

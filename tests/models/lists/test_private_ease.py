@@ -8,7 +8,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
-from hushrec.models.lists.sums import PairSums
 from hushrec.release.top_n import Rows, top_n
 
 N, ITEMS = 20, 200
@@ -170,29 +169,6 @@ def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, 
     assert popular == [
         release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
     ]
-
-
-@pytest.mark.parametrize(
-    ("query", "unit", "epsilon", "part"),
-    [
-        ("pairs", "user", 4.0, 0.9),
-        ("pairs", "record", 4.0, 0.85),
-        ("popular_part", "user", 300.0, 0.95),
-    ],
-)
-@pytest.mark.full
-def test_a_search_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
-    """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
-    monkeypatch.setattr(PairSums, query, understated(getattr(PairSums, query), part))
-    assert max(hr.testing.search_neighbours(hr.PrivateEASE(), budget(epsilon, unit)).values()) > 1
-
-
-def understated(query, part):
-    def wrong(sums):
-        right = query.fget(sums)
-        return dataclasses.replace(right, sensitivity=part * right.sensitivity)
-
-    return property(wrong)
 
 
 @pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])
