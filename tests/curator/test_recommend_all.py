@@ -182,18 +182,6 @@ def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path,
     assert [*tmp_path.iterdir()] == [path]
 
 
-@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
-@pytest.mark.parametrize("error", [DataError("damaged"), KeyboardInterrupt()])
-def test_a_table_that_fails_leaves_no_file(release, rated, tmp_path, name, error):
-    def tables():
-        yield from recommend_all(release, rated)
-        raise error
-
-    with pytest.raises(type(error)):
-        write_lists(tables(), tmp_path / name)
-    assert [*tmp_path.iterdir()] == []
-
-
 def test_a_file_that_cannot_be_written(release, rated, tmp_path):
     lists = recommend_all(release, rated)
     with pytest.raises(DataError, match="one of these formats"):

@@ -91,14 +91,3 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
         )
     np.testing.assert_allclose(q, mean, atol=1e-6)
     assert ((part > 0) & (part <= 1)).all()
-
-
-def test_factors_that_have_vanished_are_no_trouble():
-    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
-    items = np.full((4, 2), 1e-170)
-    counts = np.full(4, 0.01)
-    ridge = factor_steps.user_ridge(items, counts)
-    found, _ = factor_steps.user_gradient_step(
-        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
-    )
-    assert np.isfinite(found).all()

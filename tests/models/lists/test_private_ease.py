@@ -144,33 +144,6 @@ def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, 
     assert recall(listed, halves) > popular + 0.05
 
 
-def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
-    total = budget(4.0, "record")
-    hr.Ledger.create(tmp_path / "ledger.db", total)
-    made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
-    release = hr.Release.from_bytes(made.to_bytes())
-    assert release.kind == "linear items"
-    text = str(release.statement)
-    assert "any single interaction of yours" in text
-    assert text.replace("per record", "").count("rating") == 0
-    names = [each.name for each in release.statement.measurements]
-    assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs", "votes"]
-    client = hr.Client(made.save(tmp_path / "ease.safetensors"))
-    own = [*release.items[3:6]]
-    listed = client.recommend(own, ITEMS)
-    assert {line.item_id for line in listed} == {*release.items} - {*own}
-    g = release.tensors["item_factors"].astype(np.float64)
-    weights = ("input_weights", "output_weights", "intercept")
-    a, b, h = (release.tensors[name].astype(np.float64) for name in weights)
-    vector = a[3:6] @ g[3:6] + np.linalg.norm(a[3:6]) * h
-    place = release.items.index(listed[0].item_id)
-    assert listed[0].score == pytest.approx(b[place] * (vector @ g[place]), rel=1e-6)
-    popular = [line.item_id for line in client.recommend([], N)]
-    assert popular == [
-        release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
-    ]
-
-
 @pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])
 def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other, tmp_path):
     def declared(users):
