@@ -147,19 +147,6 @@ def test_what_is_not_liked_is_not_listed_either(likes):
     assert [item for item, _, _ in unknown["a"]] == ["i1", "i2", "i3"], "likes do not tell what was disliked"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scale": (1.0, 5.0, 0.5)},
-        {"items": tuple(f"j{k}" for k in range(ITEMS))},
-        {"scale": (0.0, 5.0, 1.0)},
-    ],
-)
-def test_a_release_of_another_catalogue_or_scale(release, rated, change):
-    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
-        next(recommend_all(replace(release, **change), rated))
-
-
 def test_a_release_of_another_kind_of_feedback(release, rated, likes):
     given = interactions(20, ITEMS, 100, 0)
     popular = hr.baseline(given, hr.Popularity())

@@ -178,17 +178,6 @@ def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon
             assert not taste
 
 
-@pytest.mark.parametrize("crowd", [FEW, MANY])
-@pytest.mark.parametrize("domain", [stars, clicks])
-def test_where_averages_alone_are_measured_lists_are_said_to_be_the_same(domain, crowd, budget):
-    asked, declared = budget(1.0, unit="user", delta=1e-7), domain(**crowd)
-    averages = hr.GlobalEffects() if domain is stars else hr.Popularity()
-    said = same_list(declared, averages, asked)
-    assert said.startswith("Every user gets the same list")
-    assert "choose a model that learns tastes" in said
-    assert not same_list(declared, choice(declared, asked).model, asked)
-
-
 def test_models_that_noise_reduces_to_averages_are_found_too_and_known_features_are_no_averages(budget):
     asked = budget(1.0, unit="user", delta=1e-7)
     assert same_list(stars(**FEW), hr.PosteriorMF(), asked)

@@ -5,7 +5,6 @@ are fixed.
 """
 
 import functools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,14 +104,6 @@ def test_changed_settings_begin_anew_with_a_warning(call, ledger):
     assert held(call(2)) == ([0, 1], [])
 
 
-def test_another_cap_per_person_begins_anew(call):
-    call()
-    domain = hr.Domain(given().domain.items, max_users=1000, max_per_user=30)
-    data = given()
-    with pytest.warns(LedgerWarning, match="first release of a year"):
-        assert held(call(data=hr.People(domain, data.users, data.indptr, data.items))) == ([], [])
-
-
 def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
     """What all of the year may cost says whether taste can be learned, not what is left of it."""
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0), max_releases=6)
@@ -198,31 +189,6 @@ def test_a_stopped_fit_without_a_year_goes_on_after_its_owner_allowed_more_relea
     ledger.extend(budget(4.0), 5)
     hr.fit(given(), MODEL, "auto", ledger=ledger)
     assert charges(ledger) == [(0, "made")]
-
-
-def test_a_made_release_without_a_file_is_returned_once_for_the_same_rows(call, ledger):
-    call()
-    with stopped(made=True):
-        call(1)
-    head = ledger.state().head
-    release = call(1)
-    assert release.repeated
-    assert held(release) == ([0], [])
-    assert release.to_bytes() == ledger.artefact(1)
-    assert ledger.state().head == head
-    again = call(1)
-    assert not again.repeated
-    assert held(again) == ([0, 1], [])
-
-
-def test_a_made_release_without_a_file_is_set_aside_for_other_rows_and_taken_over(call, ledger):
-    call()
-    with stopped(made=True):
-        call(1)
-    with pytest.warns(LedgerWarning, match="release 1 is made, and its file was perhaps never written"):
-        release = call(2)
-    assert not release.repeated
-    assert held(release) == ([0, 1], [])
 
 
 # -- models of ratings ------------------------------------------------------------------------------------
@@ -318,13 +284,3 @@ def test_a_catalogue_of_ratings_that_grows_and_is_reordered_is_matched_by_id():
         assert second.items == ("0-new", *first.items)
         assert np.abs(effects(second)[1:] - effects(first)).max() < 0.05
         assert not isinstance(model, hr.CovarianceSVD) or apart(tastes(second)[1:, 1:], tastes(first)) < 0.1
-
-
-def test_the_shares_of_a_year_are_what_it_costs():
-    total = budget(4.0)
-    releases = year([given()] * 3, MODEL, total, [0.5, 0.25, 0.25])
-    assert releases[-1].statement.epsilon == pytest.approx(4.0, rel=1e-6)
-    mu = releases[1].statement.reading.mu
-    assert mu**2 == pytest.approx(0.75 * largest_cost(total) / 1e12, rel=1e-6)
-    assert [list(one.statement.earlier) for one in releases] == [[], [0], [0, 1]]
-    assert replace(releases[0].statement, ledger={}).year == {}

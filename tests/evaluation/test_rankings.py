@@ -8,8 +8,7 @@ import polars as pl
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.split import held_out_people, holdout
-from hushrec.evaluation import baselines, rankings
+from hushrec.data.split import held_out_people
 from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
 from support.releases import ranker
@@ -54,20 +53,6 @@ def test_an_empty_place_is_not_a_hit_of_the_user_before():
     assert listed(lists) == ["f---", "a---"]
     assert lists.hits.sum() == 2
     assert recall(lists, 4).tolist() == [1, 1]
-
-
-def test_blocks_do_not_change_the_hits(monkeypatch):
-    train, test = holdout(hr.synthetic.interactions(200, 40, 3000, seed=1), 0.2, seed=0)
-    release = baselines.popularity(train)
-    whole = rank(release, train=train, test=test, n=10)
-    monkeypatch.setattr(rankings, "_BLOCK", 7)
-    np.testing.assert_array_equal(rank(release, train=train, test=test, n=10).hits, whole.hits)
-    sought = {
-        (user, item) for user, item in zip(test.user_index().tolist(), test.items.tolist(), strict=True)
-    }
-    assert whole.hits.tolist() == [
-        [(user, item) in sought for item in row] for user, row in enumerate(whole.items.tolist())
-    ]
 
 
 def test_lists_are_those_of_the_client():

@@ -31,23 +31,6 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse
     assert errors[2] == pytest.approx(listed_rmse(model), abs=0.01)
 
 
-@each_model
-@each_adjacency
-def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency):
-    domain = listed[0].domain
-    allowed = budget(2.0, adjacency=adjacency)
-    planned = hr.plan(domain, model, allowed)
-    split = {m.name: m.split for m in planned.measured() if m.split}
-    assert sum(split.values()) == pytest.approx(1, abs=1e-5)
-    assert min(split.values()) > 0
-    assert ("user counts" in split) == ("item counts" in split) == (adjacency == "add-remove")
-    assert 1.999 < planned.spent.epsilon_at(allowed.delta) <= 2
-    # Another split is a setting, by the same names.
-    more = type(model)(**model.model_dump(exclude_unset=True) | {"split": {"item sums": 5.0}})
-    name = "item sums"
-    assert more.budget_split(domain, allowed)[name] > split[name]
-
-
 # -- what is refused --------------------------------------------------------------------------------------
 
 

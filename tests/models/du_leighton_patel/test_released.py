@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyarrow import csv, parquet
 
@@ -70,10 +69,6 @@ def filled(name, value):
     return column(name, lambda cells: pa.array([value] * len(cells)))
 
 
-def emptied(name):
-    return column(name, lambda cells: pa.nulls(len(cells), cells.type))
-
-
 def backwards(cells):
     return cells.take(pa.array(range(len(cells))[::-1]))
 
@@ -84,11 +79,7 @@ FAULTS = {
     "another rating": column("rating", backwards),
     "a rating off the scale": filled("rating", 5.5),
     "a rating between steps": filled("rating", 1.2500001),
-    "rating not a number": filled("rating", float("nan")),
-    "another item": filled("item_id", "secret-item"),
-    "no item": emptied("item_id"),
     "another person": filled("user_id", "secret-person"),
-    "a person too many": column("user_id", lambda ids: pc.replace_substring_regex(ids, "^0", "9")),
     "rows in another order": backwards,
     "no column": lambda table: table.drop_columns("rating"),
     "a column more": lambda table: table.append_column("secret", table["item_id"]),
@@ -136,14 +127,8 @@ EDITS = {
     "another scale": edited("scale", 1, value=5.5),
     "another digest": edited("sha256", value="0" * 64),
     "one more fact": edited("verified", value=True),
-    "another kind": edited("kind", value="factors"),
-    "no people": edited("n_people", value=None),
-    "people by the half": edited("n_people", value=120.5),
     "items twice": edited("items", 0, value="007"),
-    "no items": edited("items", value=[]),
-    "not a scale": edited("scale", value=None),
     "a scale of infinity": edited("scale", 1, value=1e999),
-    "a statement that is none": edited("statement", value="private, trust me"),
     "a statement without grounds": edited("statement", "measurements", value=[]),
 }
 
