@@ -382,15 +382,6 @@ def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothi
     hr.testing.randomize(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
 
 
-def test_what_resumes_is_not_asked_again(tmp_path):
-    data, ten = hr.load(table(), DOMAIN), at(BUDGET, 10.0)
-    ledger = Ledger.create(tmp_path / "ledger.db", ten)
-    with stopped():
-        hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, accept="weak")
-    hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger)
-    assert len(ledger.state().charges) == 1
-
-
 @pytest.mark.parametrize("verb", ["fit", "randomize"])
 def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path):
     data = hr.load(table(), DOMAIN)

@@ -94,19 +94,6 @@ def test_it_takes_an_item_of_the_catalogue_and_own_ratings(client):
         client.reasons(None, A)
 
 
-def test_what_raises_and_what_lowers(release):
-    """A loved twin of the item raises it, a hated one lowers it; a stranger changes nothing."""
-    factors = np.array([[2, 0], [2, 0], [0, 2], [2, 0]], np.float32)
-    tensors = {"item_factors": factors, "item_effects": np.full(4, 3, np.float32)}
-    tensors |= {"item_noise": np.ones(4, np.float32), "item_popularity": np.ones(4, np.float32)}
-    constants = {"user_mean": 0.0, "user_variance": 1e-9}
-    client = Client(release(tensors=tensors, constants=constants))
-    found = client.reasons({A: 5, C: 5, D: 2}, B)
-    assert [row.item_id for row in found[:2]] == [A, D]
-    assert found[0].contribution > 0 > found[1].contribution
-    assert abs(sum(row.contribution for row in found[2:])) < 1e-6
-
-
 # -- filters ----------------------------------------------------------------------------------------------
 
 

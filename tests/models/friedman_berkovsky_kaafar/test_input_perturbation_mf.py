@@ -33,8 +33,7 @@ def test_under_replace_every_rating_gets_noise_and_else_every_cell(listed, budge
     assert found["cells"].sensitivity == 1
 
 
-@pytest.mark.parametrize("solver", ["als", "sgd"])
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize(("solver", "adjacency"), [("als", "add-remove"), ("sgd", "replace")])
 def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, adjacency):
     """The solver costs nothing, and both find something."""
     config = hr.InputPerturbationMF(rank=3, epochs=20, solver=solver)

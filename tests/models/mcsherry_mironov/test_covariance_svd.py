@@ -33,19 +33,14 @@ def test_a_head_finds_most_of_it_and_its_tail_is_predicted_by_effects(world, rms
     assert not client.similar(items[~head][3], n=3), "nothing is known of what it is like"
 
 
-@pytest.mark.parametrize("rank", [4, 20])
-@pytest.mark.parametrize("epsilon", [20.0, None])
-def test_public_tastes_that_are_others_do_not_displace_those_of_the_people(budget, rank, epsilon):
+def test_public_tastes_that_are_others_do_not_displace_those_of_the_people(budget):
     """Where a public prior takes every column, the error is 1.4 % above that without it; now within 0.1 %."""
-    model, entropy = hr.CovarianceSVD(rank=rank), hr.testing.Seeded(1)
+    model, entropy = hr.CovarianceSVD(rank=4), hr.testing.Seeded(1)
     public = hr.baseline(hr.synthetic.netflix_like(200, 150, 8_000, 9), model)
     train, test = holdout(hr.synthetic.netflix_like(2_000, 150, 80_000, 2), 0.1, seed=0)
 
     def error(prior):
-        if epsilon is None:
-            made = hr.baseline(train, model, prior=prior)
-        else:
-            made = hr.testing.fit(train, model, budget(epsilon), prior=prior, entropy=entropy)
+        made = hr.testing.fit(train, model, budget(20.0), prior=prior, entropy=entropy)
         return hr.evaluate(made, train=train, test=test)["rmse"]
 
     assert error(public) < 1.002 * error(None)
