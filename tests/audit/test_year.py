@@ -255,23 +255,6 @@ def searched(name, n_random):
     return ratios, worst
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["popularity, user", "effects, record", "ease, user"])
-def test_no_neighbours_are_further_apart_than_a_release_of_the_year_booked(name):
-    ratios, _ = searched(name, 6)
-    for largest in ratios:
-        assert max(largest.values()) <= 1
-    assert max(ratios[2].values()) > 0.9, "a search of timid neighbours would prove nothing"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", CASES)
-def test_no_neighbours_of_many_are_further_apart(name):
-    ratios, _ = searched(name, 60)
-    print(name, [{of: round(one, 6) for of, one in largest.items()} for largest in ratios])
-    assert all(max(largest.values()) <= 1 for largest in ratios)
-
-
 # -- attacks on all sums of a year ------------------------------------------------------------------------
 
 
@@ -305,8 +288,11 @@ def test_the_stated_epsilon_covers_all_sums_of_the_year_and_hardly_more(name):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
-def test_the_stated_epsilon_covers_all_sums_of_every_year(name):
-    _, (loss, plans, gaps) = searched(name, 20)
+def test_no_year_is_dearer_than_stated(name):
+    """Nor are neighbours further apart in any of its releases than that one booked."""
+    ratios, (loss, plans, gaps) = searched(name, 40)
+    assert all(max(largest.values()) <= 1 for largest in ratios)
+    assert name != "popularity, user" or max(ratios[2].values()) > 0.9, "timid neighbours prove nothing"
     (proven, *_), stated = heard(plans, gaps, 100_000), plans[-1].stated
     gaussian = all(gap.measured.event.mechanism == "gaussian" for one in gaps for gap in one)
     found = epsilon_of(math.sqrt(loss), 1e-6) if gaussian else loss
