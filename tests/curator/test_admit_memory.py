@@ -1,7 +1,5 @@
 """A fit that this machine has no room for is refused before its charge."""
 
-import types
-
 import polars as pl
 import pytest
 
@@ -10,7 +8,7 @@ from hushrec.curator import admit
 from hushrec.curator.admit import require_memory
 from hushrec.data.dropped import Dropped
 from hushrec.data.spark.people import SparkPeople, StoredBlock
-from hushrec.errors import HushrecError, MemoryExceeded
+from hushrec.errors import MemoryExceeded
 from hushrec.models.du_leighton_patel.groups import Groups
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.sums.footprint import Footprint
@@ -79,20 +77,6 @@ def test_the_error_tells_no_private_number(monkeypatch):
             hr.fit(of(40), hr.CovarianceSVD(rank=2), BUDGET, ledger=Ledger.ephemeral(BUDGET))
         messages.add(str(caught.value))
     assert len(messages) == 1
-
-
-def test_the_ratings_count(monkeypatch):
-    """What a fit holds of each rating is asked for, too: it would be missed as much."""
-    footprint = Footprint(10, each_rating=100, each_person=7)
-    data = types.SimpleNamespace(rows_held=lambda gathered: (3, 2))
-    for free, short in ((324, False), (323, True)):
-        monkeypatch.setattr(admit, "machine", lambda free=free: (GB, free))
-        refused = False
-        try:
-            require_memory("Model", footprint, data)
-        except HushrecError:
-            refused = True
-        assert refused is short
 
 
 def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):

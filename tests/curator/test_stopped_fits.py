@@ -12,7 +12,6 @@ from hushrec.errors import (
     LedgerStale,
     LedgerWarning,
     ReleaseError,
-    SumsError,
 )
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.sums_on_disk import ChargeSums
@@ -265,17 +264,6 @@ def test_a_ledger_that_forgot_a_charge_was_restored(call, ledger, tmp_path, stop
     restored = hr.Ledger.open(ledger.path)
     with pytest.raises(LedgerStale, match="a backup was restored"), stopped_fits(restored, None):
         pass
-
-
-def test_a_recorded_value_that_is_gone_is_not_drawn_again(call, ledger):
-    stop(call)
-    (folder,) = folders(ledger)
-    next(folder.glob("*.safetensors")).unlink()
-    with pytest.raises(SumsError, match="no second one is drawn"):
-        call()
-    assert charges(ledger) == {1: "charged"}
-    ledger.forfeit(0)
-    call()
 
 
 def test_a_ledger_in_memory_keeps_nothing_and_what_is_stopped_is_spent(small, budget, tmp_path, monkeypatch):

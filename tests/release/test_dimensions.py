@@ -79,13 +79,6 @@ def test_the_bound_is_a_part_of_what_everything_together_tells():
         assert dimensions("factors", tensors, {}) == counted
 
 
-def test_turning_the_factors_changes_nothing():
-    made = factors(3, 1.0)
-    turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(6, 6)))
-    turned = np.float32(made.tensors["item_factors"] @ turn)
-    assert replace(made, tensors={**made.tensors, "item_factors": turned}).dimensions == 3
-
-
 def test_of_linear_items_one_direction_is_everybodys():
     assert linear(3, 1.0).dimensions == 3
     assert len(lists(linear(3, 1.0))) > 5

@@ -12,7 +12,6 @@ from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import unpack
-from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums, HeadRatings, of_head
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import Population
@@ -120,37 +119,6 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit):
     rows = HeadRatings(ratings.indptr, ratings.items, ratings.values)
     assert (sums.entries(rows, np.ones(2), 0.0) == sums.bound).all()
     assert found["covariance"].tolist() == [head * sums.bound**2 >> sums.dropped_bits, 0, 0]
-
-
-def test_where_one_run_ends_changes_no_bit(monkeypatch):
-    rng = np.random.default_rng(0)
-    domain = Domain(range(6), scale=(1, 5, 1), max_users=99, max_per_user=10)
-    counts = rng.integers(1, 7, 60)
-    ratings = People(
-        domain,
-        [f"{number:02d}" for number in range(60)],
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([np.sort(rng.permutation(6)[:count]) for count in counts]).astype(np.int32),
-        rng.integers(0, 5, counts.sum()).astype(np.uint8),
-    )
-    sums = CovarianceSums(domain, "record", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
-    people = Population(ratings)
-    (_, whole), (_, weights) = summed(sums.measure(people, np.full(6, 3.3), 0.1))
-    for bits in (47, 48, 50):  # 32 people a run, or fewer
-        monkeypatch.setattr("hushrec.models.mcsherry_mironov.sums._KERNEL_BITS", bits)
-        sizes = []
-
-        def run(indptr, *rows, right=covariance_sums.weighted_gram, sizes=sizes, **settings):
-            sizes.append(len(indptr) - 1)
-            return right(indptr, *rows, **settings)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(covariance_sums, "weighted_gram", run)
-            (_, parts), (_, again) = summed(sums.measure(people, np.full(6, 3.3), 0.1))
-        assert len(sizes) > 1
-        assert sum(sizes) == 60
-        assert (parts == whole).all()
-        assert (again == weights).all()
 
 
 # -- sums over the head of a catalogue are those of a catalogue without a tail, in bits and in ------------
