@@ -95,7 +95,8 @@ def compared(fitted, budget, pairs):
 
 @pytest.mark.parametrize(("model", "protected"), QUICK, ids=lambda part: str(part))
 def test_neighbours_cannot_be_told_apart(protected, model):
-    compared(built(model), budget_of(protected), world_of(model).pairs(*protected).values())
+    pairs = [*world_of(model).pairs(*protected).values()]  # all of them in any setting, below
+    compared(built(model), budget_of(protected), pairs[::3])
 
 
 @pytest.mark.parametrize("model", ["ease", "ease of a head"])
