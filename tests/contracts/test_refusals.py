@@ -382,22 +382,6 @@ def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothi
     hr.testing.randomize(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
 
 
-@pytest.mark.parametrize("verb", ["fit", "randomize"])
-def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path):
-    data = hr.load(table(), DOMAIN)
-    ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
-    kept = []
-    for _ in range(2):
-        with stopped() as artefacts:
-            VERBS[verb](data, ledger, tmp_path)
-        kept += artefacts
-    made = VERBS[verb](data, ledger, tmp_path)
-    assert kept[0] == kept[1] == ledger.artefact(0)
-    assert made is not None
-    assert len(ledger.state().charges) == 1
-    assert not [*tmp_path.glob("*.sums/*/lock")]
-
-
 def test_twice_the_declared_users_are_charged(tmp_path, request):
     twice = hr.load(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=10))
     assert twice.exceeds_declared_users

@@ -88,22 +88,6 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
         require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
 
 
-@pytest.mark.parametrize(
-    ("model", "gathered"),
-    [
-        (hr.CovarianceSVD(rank=2), False),
-        (hr.PrivateALS(rank=2), False),
-        (hr.InputPerturbationMF(rank=2, epochs=6), True),
-    ],
-    ids=lambda part: type(part).__name__,
-)
-def test_who_gathers_says_so(model, gathered):
-    people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_pylist()
-    domain = hr.Domain(range(12), scale=(1, 5, 1), max_users=20, users=people)
-    budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
-    assert model.footprint(domain, budget).gathered is gathered
-
-
 def test_a_fit_that_runs_out_anyway_says_what_is_spent(monkeypatch):
     def starved(*_):
         raise MemoryError("Unable to allocate 12.3 GiB for an array with shape (314159,)")

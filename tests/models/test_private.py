@@ -113,34 +113,6 @@ def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
     assert math.fsum(more.values()) == pytest.approx(1)
 
 
-class Choosing(GlobalEffects):
-    """Item effects as usual, and then one of two branches."""
-
-    def queries(self, domain, terms) -> Sequence[Measurement]:
-        branches = (("a", "one"), ("b", "one"), ("c", "other"))
-        more = (Measurement(name, 1.0, "l2", 2.0**-14, 3, branch=branch) for name, branch in branches)
-        return [*super().queries(domain, terms), *more]
-
-    def default_split(self, domain, budget) -> Mapping[str, float]:
-        return {**super().default_split(domain, budget), "a": 1.0, "b": 2.0, "c": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("split", "total", "one", "other"),
-    [({}, 4.0, (1, 2), 3), ({"c": 4.0}, 5.0, (4 / 3, 8 / 3), 4), ({"a": 2.0}, 5.0, (2, 2), 4)],
-    ids=["default", "other is dearest", "overridden"],
-)
-def test_each_branch_gets_the_rest_of_the_dearest(small, split, total, one, other) -> None:
-    model = Choosing(split=split)
-    parts = model.budget_split(small.domain, BUDGET)
-    assert [parts[name] * total for name in "abc"] == pytest.approx([*one, other])
-    always = math.fsum(part for name, part in parts.items() if name not in "abc")
-    assert always + parts["a"] + parts["b"] == pytest.approx(1)
-    planned = hr.plan(small.domain, model, BUDGET)
-    assert planned.epsilon == pytest.approx(BUDGET.epsilon, abs=1e-6)
-    assert planned.branches == {"one": ("a", "b"), "other": ("c",)}
-
-
 @pytest.mark.parametrize(
     ("config", "said"),
     [

@@ -18,14 +18,6 @@ def test_the_order_of_one_s_ratings_and_of_the_targets_does_not_matter(release, 
         assert found.dtype == np.float64
 
 
-def test_who_rated_nothing_gets_the_mean(release, kind):
-    made = release(kind, n=N)
-    nothing = np.array([], dtype=np.int64), np.array([], dtype=np.float64)
-    mean = made.tensors["item_effects"].astype(np.float64) + made.constants["user_mean"]
-    np.testing.assert_array_equal(predictor(made).predict(*nothing, EVERYTHING), mean)
-    assert predictor(made).predict(*nothing, nothing[0]).shape == (0,)
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_contributions_add_up_to_the_prediction(release, kind, seed):
     made = release(kind, n=N, seed=seed)
