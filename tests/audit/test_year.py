@@ -8,11 +8,9 @@ False alarms: as for ``test_canary``, a right year is accused with chance 5e-7 a
 
 import contextlib
 import functools
-import itertools
 import math
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pytest
 
 import hushrec as hr
@@ -298,49 +296,3 @@ def test_no_year_is_dearer_than_stated(name):
     found = epsilon_of(math.sqrt(loss), 1e-6) if gaussian else loss
     print(f"{name}: stated {stated:.4f}, own {plans[-1].epsilon:.4f}, found {found:.4f}, proven {proven:.4f}")
     assert proven <= stated
-
-
-def linear_attack(name, n):
-    """ε that an attacker proves from what is handed over alone, by the best line through it.
-
-    The line is that of Fisher, learned from half of the years of either world.
-    """
-    model, protected, _ = CASES[name]
-    worlds, total = worlds_of(model), total_of(protected)
-    pair = worlds[0].pairs(*protected)["a user of the highest ratings"]
-    seeds, found = itertools.count(1000), []
-    for crowd in reversed(pair):
-        years = [follow(worlds, [crowd] * 3, model, total, seed=next(seeds)) for _ in range(n)]
-        found.append(
-            [
-                np.concatenate(
-                    [
-                        np.frombuffer(content, dtype).ravel()
-                        for _, arrays in one.carried
-                        for key, (dtype, _, content) in sorted(arrays.items())
-                        if key.endswith("values") or key == "crowd.sizes"
-                    ]
-                )
-                for one in years
-            ]
-        )
-    absent, present = (np.array(one) for one in found)
-    half = n // 2
-    within_worlds = np.cov(
-        np.concatenate([one[:half] - one[:half].mean(axis=0) for one in (absent, present)]).T
-    )
-    apart = present[:half].mean(axis=0) - absent[:half].mean(axis=0)
-    line = np.linalg.lstsq(within_worlds, apart, rcond=1e-10)[0]
-    test = Trial(True, total.delta)
-    ratios = np.stack([one[half:] @ line for one in (absent, present)])[:, None]
-    for batch in np.split(ratios[:, :, : len(ratios[0, 0]) // 10 * 10], 10, axis=2):
-        test.hear(batch)
-    (proven,) = test.proven()
-    return proven, years[0].plans[-1]
-
-
-@pytest.mark.full
-def test_what_is_handed_over_tells_no_more_than_stated():
-    proven, planned = linear_attack("popularity, user", 2000)
-    print(f" {proven:.3f} proven of {planned.stated:.3f}; its own charge is {planned.epsilon:.3f}")
-    assert 0.15 * planned.stated < proven <= planned.stated
