@@ -171,21 +171,6 @@ def test_every_model_that_says_so_uses_what_is_known(name):
     assert not np.array_equal(plain, informed)
 
 
-@pytest.mark.full
-def test_others_interactions_tell_what_goes_together():
-    """The people of the prior like the same genres: lists of few people are better with it."""
-    few = clicks(0, people=900)
-    public = hr.baseline(clicks(1, people=400), hr.PrivateEASE())
-    parts = []
-    for prior in (None, public):
-        release = hr.testing.fit(few, hr.PrivateEASE(), BUDGET, entropy=hr.testing.Seeded(1), prior=prior)
-        own = [str(item) for item in range(0, 30, 3)]
-        listed = [int(row.item_id) % 3 for row in hr.Client(release).recommend(own, 60)]
-        parts.append(listed.count(0) / 60)
-    assert parts[0] < 0.75
-    assert parts[1] > 0.9
-
-
 def test_a_model_without_use_for_features_commits_to_none():
     assert item_prior(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
 

@@ -6,7 +6,6 @@ passes once always does.
 """
 
 import functools
-import importlib.util
 
 import numpy as np
 import pytest
@@ -193,26 +192,3 @@ def test_the_far_tail_has_its_law_too(distribution: Distribution, scale: float) 
     u = lowest + spread * (np.minimum(chance(sizes), 1) - lowest)
     assert stats.kstest(u, "uniform").pvalue > 1e-7
     assert stats.kstest(u**2, "uniform").pvalue < 1e-7
-
-
-@pytest.mark.full
-@pytest.mark.skipif(
-    importlib.util.find_spec("opendp") is None, reason="opendp is not installed: pip install opendp"
-)
-def test_opendp_draws_from_the_same_law() -> None:
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    size, sigma = 200_000, 3.0
-    # Its noise on real numbers, on a grid of 2^-20, rounded to integers: the same law to six digits.
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size), dp.l2_distance(T=float)
-    theirs = np.rint(dp.m.make_gaussian(*space, scale=sigma, k=-20)([0.0] * size)).astype(np.int64)
-
-    def p_value(ours: Ints) -> float:
-        table = [np.bincount(np.clip(draws, -9, 9) + 9, minlength=19) for draws in (ours, theirs)]
-        return float(stats.chi2_contingency(table).pvalue)
-
-    ours = draws_of(GAUSSIAN, sigma, size)
-    assert p_value(ours) > 1e-7
-    assert p_value(draws_of(GAUSSIAN, sigma * 1.04, size)) < 1e-7
-    assert p_value(rounded_down(ours)) < 1e-7
