@@ -4,7 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hushrec.cli.app import app
-from hushrec.text import LARGEST_LINE, escaped, one_line
+from hushrec.errors import BudgetExceeded, HushrecError
+from hushrec.text import LARGEST_LINE, escaped, is_address, one_line, scheme_of
 from support.hostile import ACTS, HOSTILE, harmless
 from support.releases import _release  # noqa: F401  (a fixture)
 
@@ -66,3 +67,56 @@ def test_a_title_is_one_safe_line_and_stays_it(text, line):
     assert one_line(text) == line
     assert one_line(line) == line
     assert len(line.encode()) <= LARGEST_LINE
+
+
+# -- errors: one harmless line each, with figures that are not better than what holds ---------------------
+
+
+def under(kind):
+    return {kind}.union(*map(under, kind.__subclasses__()))
+
+
+@pytest.mark.parametrize("kind", sorted(under(HushrecError) - {BudgetExceeded}, key=str))
+def test_every_error_is_one_harmless_line(kind):
+    shown = str(kind(f"no item {HOSTILE} here"))
+    assert shown == f"no item {escaped(HOSTILE)} here"
+    assert harmless(shown, lines=False)
+
+
+HIGH = 1.0000004  # prints as 1 where it is rounded to the nearest
+LOW = 1.2345678
+
+
+def test_a_refusal_rounds_up_what_is_asked_and_down_what_is_left():
+    for started in (True, False):
+        text = str(BudgetExceeded(HIGH, LOW, "user", started=started))
+        assert "ε = 1.00001 per user" in text
+        assert "ε = 1.23456" in text
+        assert "ε = 1.23457" not in text
+
+
+# -- an address that may hold a password is told from the name of a file ----------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "scheme"),
+    [
+        ("postgresql://u:SEKRET@h/db", "postgresql"),
+        ("POSTGRESQL://u:SEKRET@h/db", "postgresql"),
+        ("postgresql+psycopg://u:SEKRET@h/db", "postgresql+psycopg"),
+        ("postgres:/u:SEKRET@h/db", ""),
+        ("host=h password=SEKRET dbname=films", ""),
+        ("dbname=films PASSWORD = SEKRET", ""),
+    ],
+)
+def test_addresses_are_recognised_also_mistyped(text, scheme):
+    assert is_address(text)
+    assert scheme_of(text) == scheme
+
+
+@pytest.mark.parametrize(
+    "text", ["ledger.db", "a/b.csv", "C:/films.csv", "C://films.csv", "ghost=1.csv", "a:b.db"]
+)
+def test_names_of_files_are_none(text):
+    assert not is_address(text)
+    assert not scheme_of(text)

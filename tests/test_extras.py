@@ -1,27 +1,17 @@
 """A bare install is the client; whatever else is asked of it names the extra that brings it."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+import hushrec as hr
 from hushrec.errors import CURATOR, ExtraMissing, require_curator
+from support.bare import bare
+from support.releases import KINDS_OF_FACTORS, release
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
-BARE = """
-import sys
-
-class Bare:
-    def find_spec(self, name, path=None, target=None):
-        package = name.partition(".")[0]
-        if package not in {"hushrec", "numpy", "safetensors"} | sys.stdlib_module_names:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Bare())
-"""
 NAMES = """
 import hushrec as hr
 from hushrec.errors import ExtraMissing
@@ -33,6 +23,20 @@ for name in hr.__all__:
     except ExtraMissing as error:
         assert str(error) == f"hushrec.{name} needs what makes releases: pip install 'hushrec[curator]'"
 """
+CLIENT = """
+import hushrec as hr
+
+client = hr.Client(sys.argv[1])
+first, second, third, *_ = client.release.items
+own = {first: 5, second: 2}
+print(client.predict(own, items=[third]), client.recommend(own, n=2))
+print(client.similar(first, 2), client.recommend(own, n=2, exclude=[third], diversity=0.5))
+if client.release.kind != "people's rows":
+    print(client.reasons(own, third))
+for user in client.release.users:
+    print("listed:", client.predict(user=user), client.recommend(user=user, n=2))
+print(client.release.statement)
+"""
 COMMAND = """
 from hushrec.cli import main
 
@@ -41,7 +45,7 @@ main()
 """
 DOCUMENTS = """
 from hushrec.documents import html, terminal
-from hushrec.documents.document import statement_schema, to_json
+from hushrec.documents.schema import statement_schema, to_json
 from hushrec.release.statement import placeholder_statement
 
 document = placeholder_statement().document()
@@ -51,10 +55,6 @@ assert '"kind": "statement"' in to_json(document)
 print(statement_schema())
 """
 MESSAGE = "hushrec: the command line needs what makes releases: pip install 'hushrec[curator]'\n"
-
-
-def bare(code):
-    return subprocess.run([sys.executable, "-c", BARE + code], capture_output=True, text=True)
 
 
 def distributions(requirements):
@@ -71,6 +71,30 @@ def test_each_public_name_loads_or_names_the_extra():
     assert done.returncode == 0, done.stderr
     assert {"Client", "Release", "errors"} <= set(done.stdout.split())
     assert not {"fit", "Ledger", "Domain"} & set(done.stdout.split())
+
+
+KINDS = {kind: lambda kind=kind: release(kind) for kind in KINDS_OF_FACTORS} | {
+    "item neighbours": lambda: hr.baseline(hr.synthetic.netflix_like(30, 20, 300, 0), hr.ItemKNN()),
+    "people's rows": lambda: hr.baseline(hr.synthetic.netflix_like(30, 20, 300, 0), hr.UserKNN()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_predicts_with_numpy_and_safetensors_alone(kind, tmp_path):
+    made = KINDS[kind]()
+    done = bare(CLIENT, str(made.save(tmp_path / "films.safetensors")))
+    assert done.returncode == 0, done.stderr
+    assert "Recommendation(item_id=" in done.stdout
+    assert str(made.statement) in done.stdout
+    assert done.stdout.count("listed:") == len(made.users)
+
+
+def test_importing_hushrec_loads_nothing_heavy():
+    loaded = set(
+        bare("import hushrec; print(*{name.partition('.')[0] for name in sys.modules})").stdout.split()
+    )
+    assert "hushrec" in loaded
+    assert "numpy" not in loaded
 
 
 def test_the_client_writes_documents_in_every_way():

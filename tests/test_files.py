@@ -125,16 +125,6 @@ def test_a_new_file_replaces_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names(tmp_path) == {"key"}
 
 
-def test_a_new_folder_replaces_none(tmp_path: Path) -> None:
-    def race(made: Path) -> None:
-        (made / "file").touch()
-        put_folder(tmp_path / "folder")
-
-    with pytest.raises(OSError, match="not empty"), whole_folder(tmp_path / "folder", new=True) as made:
-        race(made)
-    assert names(tmp_path / "folder") == {"inner"}
-
-
 @pytest.mark.parametrize("kind", ["link", "dangling", "folder", "device", "pipe"])
 def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
@@ -239,14 +229,6 @@ def test_a_folder_that_was_being_replaced_goes_back(tmp_path: Path) -> None:
     assert names(tmp_path) == {"file", "other", "site"}
     assert (tmp_path / "site" / "index.html").read_text() == "earlier"
     assert names(tmp_path / "other") == set(), "another one has its place"
-
-
-def test_a_draft_that_is_being_written_is_no_remains(tmp_path: Path) -> None:
-    with draft(tmp_path / "one") as one:
-        (one / "file").write_text("SECRET")
-        with draft(tmp_path / "two"):
-            assert (one / "file").exists()
-        assert (one / "file").exists()
 
 
 def test_processes_that_write_one_file_at_once_leave_it_whole(tmp_path: Path) -> None:

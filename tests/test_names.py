@@ -36,7 +36,7 @@ def test_every_public_name_can_be_had(name):
 
 
 BASES = {"AlternatingModel", "CovarianceModel", "Method"}
-PARTS = {"Biases", "Chain", "Groups", "ReleasedData", "Sample", "YearlyPairs"}
+PARTS = {"Biases", "Chain", "Groups", "ReleasedData", "Rows", "Sample", "YearlyPairs"}
 
 
 def test_every_model_and_method_is_registered():
@@ -112,15 +112,6 @@ def test_tables_are_up_to_date(page):
     text = page.read_text("utf-8")
     assert text == tables.written(text), "run make tables"
     assert "<!-- table: " in text
-
-
-def test_the_table_of_units_says_what_the_classes_support():
-    lines = {line[0].split("]")[0][1:]: line[1:5] for line in tables.protection()}
-    for name, told in lines.items():
-        assert [answer == "yes" for answer in told] == [
-            pair in models.class_of(name).supports for pair in tables.UNITS
-        ]
-    assert set(lines) == {name for name in models.MODELS if models.class_of(name).supports}
 
 
 CONTRACTS = ("test_record_replay", "test_scale_free", "test_digests")

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import hushrec as hr
-from hushrec.audit.canary import BATCHES, MISTAKEN, SHORTFALLS, Trial, at_most, epsilon_of, listen
+from hushrec.audit.canary import MISTAKEN, SHORTFALLS, Trial, at_most, epsilon_of, listen
 from hushrec.audit.recorder import Recorder
 from hushrec.audit.replay import record
 from hushrec.audit.search import distances
@@ -110,7 +110,7 @@ def test_the_pair_is_as_far_apart_as_the_claim_allows():
         assert 0.97 * planned.epsilon < found <= planned.epsilon
 
 
-@pytest.mark.parametrize("model", [ONE, FOUR, SIX], ids=["one", "four", "six"])
+@pytest.mark.parametrize("model", [ONE, SIX], ids=["one", "six"])
 def test_a_right_claim_holds_and_is_nearly_reached(model):
     planned, gaps = worlds(model, pair=PAIRS["a user above the cap"] if model is SIX else PAIR)
     heard = listen(planned, gaps, runs=100_000)
@@ -126,18 +126,9 @@ def test_laplace_noise_is_heard_too():
 
 
 @pytest.mark.full
-def test_more_runs_prove_more_and_a_seed_repeats_them():
-    planned, gaps = worlds(ONE)
-    few, many, again = (listen(planned, gaps, runs=runs) for runs in (1000, 20_000, 1000))
-    assert few.epsilon < many.epsilon
-    assert few == again != listen(planned, gaps, runs=1000, seed=1)
-
-
-@pytest.mark.parametrize("model", [ONE, SIX], ids=["one", "six"])
-@pytest.mark.full
-def test_the_stated_power_is_the_power(model, weaken):
+def test_the_stated_power_is_the_power(weaken):
     """Noise that is a little smaller than what would be noticed is noticed."""
-    planned, gaps = worlds(model)
+    planned, gaps = worlds(ONE)
     heard = listen(planned, gaps, runs=50_000)
     beyond = SHORTFALLS[SHORTFALLS.index(heard.noticed) + 1]
     weaken(1 - beyond)
@@ -155,11 +146,6 @@ def test_a_claim_that_is_too_small_is_noticed():
     dearer = hr.Budget(epsilon=4.4, delta=1e-6, unit="user", adjacency="add-remove")
     planned, gaps = worlds(FOUR, dearer)
     assert listen(planned, gaps, runs=100_000).epsilon > worlds(FOUR)[0].epsilon
-
-
-def test_batches_are_at_least_one_run():
-    planned, gaps = worlds(ONE)
-    assert listen(planned, gaps, runs=BATCHES).epsilon == 0
 
 
 # -- whole fits -------------------------------------------------------------------------------------------
@@ -186,10 +172,9 @@ def end_to_end(model, n):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("model", [ONE, SIX], ids=["one", "six"])
-def test_whole_fits_are_as_private_as_they_say_and_hardly_more(model):
-    truth = worlds(model)[0].epsilon
-    assert 0.4 * truth <= end_to_end(model, 1200) <= truth
+def test_whole_fits_are_as_private_as_they_say_and_hardly_more():
+    truth = worlds(ONE)[0].epsilon
+    assert 0.4 * truth <= end_to_end(ONE, 1200) <= truth
 
 
 @pytest.mark.full

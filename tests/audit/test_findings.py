@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.audit.findings import COLUMNS, Audit, Finding
+from hushrec.audit.findings import Audit, Finding
 
 FINDINGS = {
     True: Finding("search", 9, 0.9, noticed=10.0),
@@ -21,18 +21,6 @@ def audit_of(*verdicts):
 )
 def test_one_refuted_claim_is_enough(verdicts, holds):
     assert audit_of(*verdicts).holds is holds
-
-
-def test_the_table_says_it_in_words():
-    refuted, head, blank, titles, line, *rows = str(audit_of(True, False, None)).splitlines()
-    assert refuted.startswith("A claim does not hold: ")
-    assert head == "GlobalEffects, ε = 1: claimed ε = 1"
-    assert (blank, {*line}) == ("", {"─"})
-    assert [*map(titles.index, COLUMNS)] == sorted(map(titles.index, COLUMNS))
-    assert str(audit_of(True, None)).startswith(head)
-    for row, verdict in zip(rows, ("holds", "EXCEEDED", "not audited"), strict=True):
-        assert verdict in row
-        assert row.startswith("search, 9 pairs")
 
 
 @pytest.mark.parametrize(

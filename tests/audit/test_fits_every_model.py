@@ -14,7 +14,7 @@ from support.audited import CASES, EPSILONS
 @pytest.mark.full
 @pytest.mark.parametrize(("case", "epsilon"), [*zip(CASES, cycle(EPSILONS), strict=False)], ids=str)
 def test_it_holds_what_it_claims(case, epsilon):
-    found = audit(case.config(), case.budget(epsilon))
+    found = audit(case.config(), case.budget(epsilon), runs=100_000)
     print(f"\n{found}")
     assert found.holds, str(found)
     sampled = any(finding.kind == "sample" for finding in found.findings)  # no noise that could fall short

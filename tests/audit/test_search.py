@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.audit import search as search_module
 from hushrec.audit.recorder import UNCHANGED, Leak, branch_of
-from hushrec.audit.search import RANDOM, distances, leads, most, search, widen
+from hushrec.audit.search import RANDOM, distances, leads, search, widen
 from hushrec.audit.worlds import WIDE, World
 from hushrec.models.lists import private_ease
 from hushrec.models.lists.sums import ItemCounts
@@ -35,20 +35,6 @@ def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
     assert found.pairs == len(WORLD.pairs(unit, adjacency)) + RANDOM + 30
 
 
-@pytest.mark.full
-def test_the_worst_pair_is_kept_with_its_distances():
-    budget = budget_of("user", "add-remove")
-    found = search(SVD, budget, WORLD, random=5, rounds=10)
-    again = distances(SVD, budget, WORLD, found.worst)
-    assert [gap.ratio for gap in again] == [gap.ratio for gap in found.gaps]
-    assert found.loss == sum(gap.loss for gap in again)
-    for pair in WORLD.pairs("user", "add-remove").values():
-        assert sum(gap.loss for gap in distances(SVD, budget, WORLD, pair)) <= found.loss + 1e-6
-    for name, pair in found.nearest.items():
-        (nearest,) = (gap for gap in distances(SVD, budget, WORLD, pair) if gap.measured.name == name)
-        assert nearest.ratio == found.ratios[name]
-
-
 def test_losses_add_up_to_the_price_of_the_plan():
     """μ² of Gaussian noise, ε of Laplace noise: most of what is charged can be reached."""
     for delta, noise in ((1e-6, "gaussian"), (0.0, "laplace")):
@@ -67,23 +53,6 @@ def test_climbing_finds_what_chance_does_not():
     found = search(model, budget, WORLD, random=0, rounds=40)
     assert min(found.ratios.values()) > min(start.ratios.values())
     assert found.loss >= start.loss
-
-
-@pytest.mark.full
-def test_a_seed_repeats_its_search():
-    budget = budget_of("record", "replace")
-    first, again, other = (
-        search(SVD, budget, WORLD, random=3, rounds=3, seed=seed).ratios for seed in (1, 1, 2)
-    )
-    assert first == again != other
-
-
-def test_every_pair_is_reported_to_the_progress_bar():
-    done = []
-    found = search(
-        SVD, budget_of("record", "replace"), WORLD, random=2, rounds=2, progress=lambda: done.append(1)
-    )
-    assert len(done) == found.pairs
 
 
 def test_a_change_is_what_differs():
@@ -169,7 +138,7 @@ EPSILONS = pytest.mark.parametrize(
 
 
 @EPSILONS
-@pytest.mark.parametrize("unit", ["user", "record"])
+@pytest.mark.parametrize("unit", ["user", pytest.param("record", marks=pytest.mark.full)])
 def test_fits_are_led_into_every_branch(unit, epsilon):
     """Five users are no crowd; only other noisy values show what a fit to many measures."""
     budget = budget_of(unit, "add-remove", epsilon)
@@ -178,7 +147,7 @@ def test_fits_are_led_into_every_branch(unit, epsilon):
     assert {branch for _, branch, _ in found} == {"pairs", "counts"}
     for world, branch, factors in found:
         assert world is CLICKS
-        result = search(EASE, budget, CLICKS, random=3, rounds=3, lead=(branch, factors))
+        result = search(EASE, budget, CLICKS, random=0, rounds=0, lead=(branch, factors))
         widen(result, EASE, budget, wide, factors=factors)
         assert branch_of([gap.measured for gap in result.gaps]) == branch
         assert max(result.ratios.values()) <= 1
@@ -199,10 +168,11 @@ def test_fits_are_led_into_branches_that_only_many_items_have(epsilon):
         *((WORLD, branch) for branch in ("effects", "covariance")),
         (broad, "gradients"),
     ]
-    world, branch, factors = found[-1]
-    result = search(model, budget, world, random=1, rounds=1, lead=(branch, factors))
-    assert max(result.ratios.values()) <= 1
-    assert result.ratios["items, epoch 1"] > 0.95
+    world, _, factors = found[-1]
+    pair = world.pairs("user", "add-remove")["a user above the cap"]
+    gaps = {gap.measured.name: gap.ratio for gap in distances(model, budget, world, pair, factors)}
+    assert max(gaps.values()) <= 1
+    assert gaps["items, epoch 1"] > 0.95
 
 
 def test_a_branch_that_nothing_leads_to_is_reported(monkeypatch):
@@ -211,11 +181,3 @@ def test_a_branch_that_nothing_leads_to_is_reported(monkeypatch):
     monkeypatch.setattr(search_module, "_LEADS", 20)
     with pytest.raises(Leak, match="no noisy values lead to branch pairs"):
         leads(EASE, budget_of("user", "add-remove"), CLICKS, CLICKS, CLICKS)
-
-
-def test_the_most_of_several_searches_is_that_of_each_measurement():
-    found = [
-        search_module.Found(ratios={"a": 0.5, "b": 0.2}),
-        search_module.Found(ratios={"a": 0.4, "c": 1.0}),
-    ]
-    assert most(found) == {"a": 0.5, "b": 0.2, "c": 1.0}

@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec.audit.worlds import CAP, ITEMS, World, choices, with_rating, without
+from hushrec.audit.worlds import CAP, ITEMS, World, choices
 from hushrec.errors import ConfigError
 
 KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove"), ("user", "replace")]
@@ -92,25 +92,6 @@ def test_neighbours_give_interactions_where_the_domain_says_so(unit, adjacency, 
             assert made.n_entries == sum(map(len, people.values()))
             counts = [steps + 1 for user in sorted(people) for _, steps in sorted(people[user].items())]
             assert made.numbers().tolist() == counts
-
-
-def test_a_made_up_domain_has_what_a_model_learns_from():
-    assert World.of().domain.feedback == World.of(feedback="ratings").domain.feedback == "ratings"
-    assert World.of(feedback="interactions").domain.feedback == "interactions"
-
-
-def test_choices_repeat():
-    world = World.of()
-    first, again, other = (world.at_random("user", "add-remove", choices(seed)) for seed in (1, 1, 2))
-    assert first == again != other
-
-
-def test_people_without_and_with():
-    people = {"a": {0: 1, 1: 2}, "b": {0: 3}}
-    assert without(people, "a", 0) == {"a": {1: 2}, "b": {0: 3}}
-    assert without(people, "b", 0) == without(people, "b") == {"a": {0: 1, 1: 2}}
-    assert with_rating(people, "c", 4, 0)["c"] == {4: 0}
-    assert people == {"a": {0: 1, 1: 2}, "b": {0: 3}}
 
 
 def test_an_adjacency_of_released_data_is_refused():

@@ -7,11 +7,10 @@ False alarms: as for ``test_canary``, a right year is accused with chance 5e-7 a
 """
 
 import contextlib
-import itertools
+import functools
 import math
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pytest
 
 import hushrec as hr
@@ -65,7 +64,6 @@ PRESENT = {
     "always": (True, True, True),
     "in the first release alone": (True, False, False),
     "from the second on": (False, True, True),
-    "in the last alone": (False, False, True),
 }
 
 
@@ -187,26 +185,27 @@ def pairs_of(name, n_random=0, seed=0):
     }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def warm():
+@functools.cache
+def warm(name):
     """What is loaded, compiled or remembered once is not what is looked for."""
-    for name, (model, protected, factors) in CASES.items():
-        world, *_ = worlds = worlds_of(model)
-        made = follow(
-            worlds, [world.everybody] * 3, model, total_of(protected), factors=factors, shares=shares_of(name)
-        )
-        assert [branch_of(tape) for tape in made.tapes] == BRANCHES.get(name, [""] * 3), name
+    model, protected, factors = CASES[name]
+    world, *_ = worlds = worlds_of(model)
+    more = {"factors": factors, "shares": shares_of(name)}
+    made = follow(worlds, [world.everybody] * 3, model, total_of(protected), **more)
+    assert [branch_of(tape) for tape in made.tapes] == BRANCHES.get(name, [""] * 3), name
 
 
 # -- record and replay ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "present",
-    ["always", "from the second on", *slow("in the first release alone", "in the last alone")],
-)
-@pytest.mark.parametrize("name", CASES)
+FAST = ("popularity, user", "effects, record", "svd of a head, user", "ease, user", "ease that waits")
+EACH = pytest.mark.parametrize("name", [*FAST, *slow(*(name for name in CASES if name not in FAST))])
+
+
+@pytest.mark.parametrize("present", ["from the second on", *slow("in the first release alone", "always")])
+@EACH
 def test_a_year_shows_nothing_of_one_but_in_sums_that_noise_hides(name, present):
+    warm(name)
     pairs = pairs_of(name)
     pair = pairs[list(pairs)[len(present) % len(pairs)]]
     first, second = both(name, pair, PRESENT[present], traced=True)
@@ -228,7 +227,7 @@ def test_a_catalogue_that_grows_shows_no_more(name):
         assert all(gap.ratio <= 1 for gaps in gaps_of(first, second) for gap in gaps)
 
 
-@pytest.mark.parametrize("name", CASES)
+@EACH
 def test_the_plan_of_a_year_follows_from_public_facts(name):
     """Other people, other noise, other choices: the same plans, sensitivities and shapes."""
     model, protected, factors = CASES[name]
@@ -257,22 +256,6 @@ def searched(name, n_random):
         loss = sum(gap.loss for one in gaps for gap in one)
         worst = max(worst, (loss, first.plans, gaps), key=lambda found: found[0])
     return ratios, worst
-
-
-@pytest.mark.parametrize("name", ["popularity, user", *slow("effects, record", "ease, user")])
-def test_no_neighbours_are_further_apart_than_a_release_of_the_year_booked(name):
-    ratios, _ = searched(name, 6)
-    for largest in ratios:
-        assert max(largest.values()) <= 1
-    assert max(ratios[2].values()) > 0.9, "a search of timid neighbours would prove nothing"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", CASES)
-def test_no_neighbours_of_many_are_further_apart(name):
-    ratios, _ = searched(name, 200)
-    print(name, [{of: round(one, 6) for of, one in largest.items()} for largest in ratios])
-    assert all(max(largest.values()) <= 1 for largest in ratios)
 
 
 # -- attacks on all sums of a year ------------------------------------------------------------------------
@@ -308,60 +291,13 @@ def test_the_stated_epsilon_covers_all_sums_of_the_year_and_hardly_more(name):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
-def test_the_stated_epsilon_covers_all_sums_of_every_year(name):
-    _, (loss, plans, gaps) = searched(name, 20)
+def test_no_year_is_dearer_than_stated(name):
+    """Nor are neighbours further apart in any of its releases than that one booked."""
+    ratios, (loss, plans, gaps) = searched(name, 12)
+    assert all(max(largest.values()) <= 1 for largest in ratios)
+    assert name != "popularity, user" or max(ratios[2].values()) > 0.9, "timid neighbours prove nothing"
     (proven, *_), stated = heard(plans, gaps, 100_000), plans[-1].stated
     gaussian = all(gap.measured.event.mechanism == "gaussian" for one in gaps for gap in one)
     found = epsilon_of(math.sqrt(loss), 1e-6) if gaussian else loss
     print(f"{name}: stated {stated:.4f}, own {plans[-1].epsilon:.4f}, found {found:.4f}, proven {proven:.4f}")
     assert proven <= stated
-
-
-def linear_attack(name, n):
-    """ε that an attacker proves from what is handed over alone, by the best line through it.
-
-    The line is that of Fisher, learned from half of the years of either world.
-    """
-    model, protected, _ = CASES[name]
-    worlds, total = worlds_of(model), total_of(protected)
-    pair = {
-        USER: worlds[0].pairs(*USER)["a user of the highest ratings"],
-        RECORD: worlds[0].pairs(*RECORD)["a user's only rating"],
-    }[protected]
-    seeds, found = itertools.count(1000), []
-    for crowd in reversed(pair) if protected == USER else pair:
-        years = [follow(worlds, [crowd] * 3, model, total, seed=next(seeds)) for _ in range(n)]
-        found.append(
-            [
-                np.concatenate(
-                    [
-                        np.frombuffer(content, dtype).ravel()
-                        for _, arrays in one.carried
-                        for key, (dtype, _, content) in sorted(arrays.items())
-                        if key.endswith("values") or key == "crowd.sizes"
-                    ]
-                )
-                for one in years
-            ]
-        )
-    absent, present = (np.array(one) for one in found)
-    half = n // 2
-    within_worlds = np.cov(
-        np.concatenate([one[:half] - one[:half].mean(axis=0) for one in (absent, present)]).T
-    )
-    apart = present[:half].mean(axis=0) - absent[:half].mean(axis=0)
-    line = np.linalg.lstsq(within_worlds, apart, rcond=1e-10)[0]
-    test = Trial(True, total.delta)
-    ratios = np.stack([one[half:] @ line for one in (absent, present)])[:, None]
-    for batch in np.split(ratios[:, :, : len(ratios[0, 0]) // 10 * 10], 10, axis=2):
-        test.hear(batch)
-    (proven,) = test.prove()
-    return proven, years[0].plans[-1]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["popularity, user", "popularity, record", "effects, user"])
-def test_what_is_handed_over_tells_no_more_than_stated(name):
-    proven, planned = linear_attack(name, 2000)
-    print(f"{name}: {proven:.3f} proven of {planned.stated:.3f}; its own charge is {planned.epsilon:.3f}")
-    assert 0.15 * planned.stated < proven <= planned.stated

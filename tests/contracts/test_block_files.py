@@ -1,6 +1,5 @@
 """Every model makes the same release, byte for byte, of ratings in memory and in a folder."""
 
-import numpy as np
 import pytest
 
 from support.everywhere import class_of, fits, made, world
@@ -24,15 +23,3 @@ def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources)
     memory, files = sources[class_of(name).feedback]
     assert files.n_blocks > 10
     assert made(name, pair, memory) == made(name, pair, files)
-
-
-@pytest.mark.parametrize(
-    "name", ["GlobalEffects", "PrivateALS", "PosteriorMF", "InputPerturbationMF", "Popularity", "PrivateEASE"]
-)
-def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
-    memory, _ = sources[class_of(name).feedback]
-    mask = np.ones(len(memory.items), dtype=np.bool_)
-    mask[-1] = False
-    files = packed(memory.select(mask), tmp_path / "b", 200)
-    pair = min(class_of(name).supports)
-    assert made(name, pair, memory) != made(name, pair, files)

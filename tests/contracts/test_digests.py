@@ -3,18 +3,6 @@
 Of tensors, constants, sensitivities, noise and booked costs, not of words. After a change on purpose, or for
 a new model, ``python tests/contracts/test_digests.py`` writes ``digests.json``, and the commit says why.
 
-When a class became one algorithm, 1,047 of 1,195 digests kept key and value and 72 only got a new key
-(``user``, ``bounded`` and ``unbounded sgd`` were ``sgd``). The others differ for these reasons:
-
-- ``als published``, ``unbounded sgd published``: the release has the same bits; its event is booked in units
-  of the paper's claim, as (loss, 1/ε) and not as (loss · ε, 1);
-- ``input als published``: the old case set no solver, so it was ``input sgd published``; the old code with
-  ``solver="als"`` gives the new digests;
-- ``sgd`` and its new keys: a unit or adjacency of another class is refused, and ``user sgd exact`` has the
-  sums of unit user;
-- dropped: noise where it is not a setting, published forms of models that have none, and ``shrunk svd
-  published``, which was ``svd published``.
-
 On the kind of machine that wrote the file the bytes are compared; on another one, whose libraries may add in
 another order, sums to single precision.
 """

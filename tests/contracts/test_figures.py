@@ -1,4 +1,4 @@
-"""The figures that the documentation states are those that the code computes."""
+"""Figures of a promise that the documentation states are those that the code computes."""
 
 import math
 import re
@@ -7,16 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.data.domain import Domain
 from hushrec.documents.odds import Odds
 from hushrec.models.du_leighton_patel.substitution import worst_per_slot
-from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
-from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
-from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD
-from hushrec.models.lists.private_ease import PrivateEASE
-from hushrec.models.liu_wang_smola.user_level_sgd import UserLevelSGD
-from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
-from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -51,17 +43,6 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
     return Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
 
 
-def of(items, users=None, **crowd):
-    return Domain(
-        items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users, **crowd
-    )
-
-
-def declared():
-    """The crowd and catalogue of the figures of covariances."""
-    return of(3952, expected_users=6_000, expected_records=1_000_000)
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
 def test_theorem_3(epsilon):
     sigma = printed_sigma(epsilon)
@@ -76,69 +57,6 @@ def test_theorem_3(epsilon):
     assert (true[2] > 1e-5) == (epsilon > 9.39)
 
 
-@pytest.mark.parametrize(
-    ("unit", "adjacency"), [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
-)
-def test_sensitivities_of_the_defaults(unit, adjacency):
-    sums = CovarianceSettings().sums(declared(), budget(8.0, unit, adjacency), "l2")
-    shown = ["exact" if query.is_exact else f"{query.sensitivity:.3g}" for query in sums.queries()]
-    assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
-
-
-@pytest.mark.parametrize("unit", ["user", "record"])
-def test_sensitivities_of_pairs(unit):
-    named = {"user": "–", "record": "vector lengths"}
-    planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
-    found = {event.name: f"{event.sensitivity:.3g}" for event in planned.noisy} | {"–": "–"}
-    names = ["item counts", "crowd size", "popular part", named[unit], "item pairs", "votes"]
-    assert row("models/private_ease.md", f"`{unit}`, add-remove") == [found[name] for name in names]
-
-
-def of_interactions(items, users):
-    return Domain(items=range(items), max_users=users)
-
-
-# -- private matrix factorisation -------------------------------------------------------------------------
-
-LISTED = of(100, users=range(50))
-PROTECTED = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
-
-
-FACTORS = (
-    (PrivateSGD(epochs=12), "models/private_als.md", ["PrivateSGD"]),
-    (UserLevelSGD(epochs=12), "models/user_level_sgd.md", []),
-    (PrivateALS(epochs=5), "models/private_als.md", ["PrivateALS"]),
-)
-
-
-def events(model, *protected, epsilon=1.0):
-    planned = model.plan(LISTED, budget(epsilon, *protected))
-    return {m.name: m for m in planned.measurements}
-
-
-@pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
-def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
-    for model, page, named in FACTORS:
-        if (unit, adjacency) in model.supports:
-            found = events(model, unit, adjacency)
-            sides = [found[f"{side}, epoch 1"] for side in ("users", "items") if f"{side}, epoch 1" in found]
-            shown = [f"{m.sensitivity:.3g}" for m in sides]
-            assert row(page, *named, f"`{unit}`, {adjacency}") == shown
-
-
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
-def test_sensitivities_of_cells_and_levels(adjacency):
-    name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
-    found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].sensitivity
-    assert row("models/private_als.md", f"`record`, {adjacency}", name)[0] == f"{found:g}"
-    levels = events(GlobalEffects(user_biases="released"), "record", adjacency)
-    stated = row("models/global_effects.md", f"`record`, {adjacency}", "user sums")[0]
-    assert stated == f"{levels['user sums'].sensitivity:g}"
-
-
-# -- posterior sampling -----------------------------------------------------------------------------------
-
-
 def rounded_up(stated, exact):
     """Whether a loss is stated as statements do: in the last digit that is given, never below what it is."""
     stated = Decimal(stated.replace(",", ""))
@@ -151,9 +69,6 @@ def test_repeated_releases(epsilon):
     sums = [Spent(one * times, None).epsilon_at(1e-6) for times in (2, 4, 12, 26, 52, 260, 520)]
     stated = row("promise.md", f"ε = {epsilon:g}")
     assert all(rounded_up(cell, exact) for cell, exact in zip(stated, sums, strict=True))
-
-
-# -- released data ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [0.8, 0.9, 0.95, 0.97])

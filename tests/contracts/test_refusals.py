@@ -344,7 +344,7 @@ LINES = {
 
 @pytest.mark.parametrize(
     ("verb", "name"),
-    [(verb, name) for name, cause in CAUSES.items() for verb in cause.verbs if name not in ("classes",)],
+    [(cause.verbs[0], name) for name, cause in CAUSES.items() if name != "classes"] + [("randomize", "weak")],
 )
 def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, request, monkeypatch):
     cause = CAUSES[name]
@@ -380,31 +380,6 @@ def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothi
     assert hr.randomize(data, hr.RandomizedResponse(), eight, ledger=ledger).statement.private
     hr.randomize(data, hr.RandomizedResponse(), nine, ledger=Ledger.ephemeral(nine))
     hr.testing.randomize(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
-
-
-def test_what_resumes_is_not_asked_again(tmp_path):
-    data, ten = hr.load(table(), DOMAIN), at(BUDGET, 10.0)
-    ledger = Ledger.create(tmp_path / "ledger.db", ten)
-    with stopped():
-        hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, accept="weak")
-    hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger)
-    assert len(ledger.state().charges) == 1
-
-
-@pytest.mark.parametrize("verb", ["fit", "randomize"])
-def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path):
-    data = hr.load(table(), DOMAIN)
-    ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
-    kept = []
-    for _ in range(2):
-        with stopped() as artefacts:
-            VERBS[verb](data, ledger, tmp_path)
-        kept += artefacts
-    made = VERBS[verb](data, ledger, tmp_path)
-    assert kept[0] == kept[1] == ledger.artefact(0)
-    assert made is not None
-    assert len(ledger.state().charges) == 1
-    assert not [*tmp_path.glob("*.sums/*/lock")]
 
 
 def test_twice_the_declared_users_are_charged(tmp_path, request):

@@ -15,7 +15,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.people import Once, People
-from hushrec.privacy.grant import Grant
 from support.everywhere import class_of, fits, made
 
 LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain)
@@ -116,35 +115,3 @@ def test_what_is_sent_is_plain_and_as_large_for_other_ratings(name, pair, sent):
         first = min(len(here), len(sent)) - 1
         here, sent = here[:first], sent[:first]
     assert here == sent != []
-
-
-# -- each of these faults is found ------------------------------------------------------------------------
-
-
-def test_a_grant_among_the_weights_is_found(sent, monkeypatch):
-    right = Grant.weights.fget
-    monkeypatch.setattr(Grant, "weights", lambda grant, asked: right(grant)(asked))  # a bound method again
-    with pytest.raises(NotPlain, match="Grant"):
-        made("PosteriorMF", ("user", "add-remove"), world("PosteriorMF", 40, 1))
-
-
-def test_people_among_what_is_sent_are_found(sent):
-    people = world("GlobalEffects", 40, 1)
-    hidden = np.array([people], dtype=object)
-    for function, kind in (
-        (lambda block: people, "People"),
-        (people.blocks, "People"),
-        (Once(lambda block: people), "People"),
-        (functools.partial(lambda known, block: known, [people]), "People"),
-        (lambda block, other={"personal_epsilon": 1}: other, "dict"),
-        (lambda block, other=hidden: other, "ndarray"),
-    ):
-        with pytest.raises(NotPlain, match=kind):
-            people.total(function)
-
-
-def test_what_grows_with_the_people_is_found(sent):
-    for n_people in (40, 55):
-        ratings = world("GlobalEffects", n_people, 1)
-        ratings.total(lambda block, counts=ratings.counts: counts)
-    assert sent == [[(40,)], [(55,)]]

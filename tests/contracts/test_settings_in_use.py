@@ -225,7 +225,10 @@ def outcome(kind: type[Settings], given: Mapping[str, Any], protected: tuple[str
 
 def dead(kind: type[Settings]) -> Iterator[str]:
     """Settings that do nothing and are not refused, or that are refused and would do something."""
-    for given, protected in itertools.product(contexts(kind), supported(kind)):
+    beside, turns = contexts(kind), itertools.cycle(supported(kind))
+    usual = next(beside)  # under every budget; beside other choices, under one in turn
+    tried = [*((usual, protected) for protected in supported(kind)), *zip(beside, turns, strict=False)]
+    for given, protected in tried:
         before = outcome(kind, given, protected)
         assert before != "invalid", f"{given} under {protected}"
         if isinstance(before, str):

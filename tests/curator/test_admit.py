@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.admit import admit
 from hushrec.errors import RecordsDropped
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
@@ -32,7 +31,6 @@ def test_thumbs_down_are_charged_as_likes_only_if_somebody_says_so(budget, tmp_p
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 MODEL = hr.GlobalEffects()
-TENTH = "more than a tenth of the records were dropped or changed"
 
 
 def table(bad, records=100):
@@ -74,29 +72,8 @@ def ledger(tmp_path):
     return Ledger.create(tmp_path / "ledger.db", BUDGET)
 
 
-def same(tmp_path):
-    """The bytes of everything in a folder."""
-    return {path.name: path.read_bytes() for path in sorted(tmp_path.iterdir()) if path.is_file()}
-
-
-def test_more_than_a_tenth_is_not_charged_and_nothing_is_left(many, ledger, tmp_path):
-    before = same(tmp_path)
-    with pytest.raises(RecordsDropped, match=TENTH) as error:
-        hr.fit(many, MODEL, BUDGET, ledger=ledger.path)
-    assert same(tmp_path) == before  # the ledger byte for byte
-    assert not [*tmp_path.glob("*.sums/*")]
-    assert not ledger.state().charges
-    assert "hushrec check" in str(error.value)
-    assert 'accept="dropped", or --accept dropped' in str(error.value)
-
-
 def test_a_tenth_is_charged(few, ledger):
     assert hr.fit(few, MODEL, BUDGET, ledger=ledger).statement.private
-
-
-def test_parts_of_ratings_are_refused_like_the_whole(many):
-    with pytest.raises(RecordsDropped):
-        admit(many.capped(2).slice(0, 3), hr.plan(DOMAIN, MODEL, BUDGET), None, accept=())
 
 
 def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
@@ -108,14 +85,6 @@ def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
         assert not hr.fit(ratings, MODEL, BUDGET, ledger=Ledger.ephemeral(BUDGET)).statement.private
         made = hr.testing.fit(ratings, MODEL, BUDGET, ledger=on_disk, entropy=Seeded(0))
         assert not made.statement.private
-
-
-def test_a_ledger_without_a_file_asks_if_it_is_kept(many, ledger, tmp_path, monkeypatch):
-    """As one in PostgreSQL."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ledger, "path", None)
-    with pytest.raises(RecordsDropped):
-        hr.fit(many, MODEL, BUDGET, ledger=ledger)
 
 
 @pytest.mark.parametrize("bad", [0, 5])

@@ -1,7 +1,5 @@
 """A fit that this machine has no room for is refused before its charge."""
 
-import types
-
 import polars as pl
 import pytest
 
@@ -10,14 +8,13 @@ from hushrec.curator import admit
 from hushrec.curator.admit import require_memory
 from hushrec.data.dropped import Dropped
 from hushrec.data.spark.people import SparkPeople, StoredBlock
-from hushrec.errors import HushrecError, MemoryExceeded
+from hushrec.errors import MemoryExceeded
 from hushrec.models.du_leighton_patel.groups import Groups
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.sums.footprint import Footprint
 from support.packed import packed
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
-REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
 GB = 10**9
 
 
@@ -31,17 +28,6 @@ def of(items, users=4):
 def small(monkeypatch):
     """A machine of a gigabyte, of which a tenth is free."""
     monkeypatch.setattr(admit, "machine", lambda: (GB, GB // 10))
-
-
-def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small):
-    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
-    whole = hr.CovarianceSVD(covariance={"pair_items": 105_114})
-    with pytest.raises(
-        MemoryExceeded, match=r"about 1\d\d GB of memory.*this machine has 1 GB.*Nothing was charged"
-    ) as refused:
-        hr.fit(of(105_114), whole, BUDGET, ledger=ledger)
-    assert "Choose a smaller covariance.pair_items, another model" in str(refused.value)
-    assert not ledger.state().charges
 
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
@@ -93,20 +79,6 @@ def test_the_error_tells_no_private_number(monkeypatch):
     assert len(messages) == 1
 
 
-def test_the_ratings_count(monkeypatch):
-    """What a fit holds of each rating is asked for, too: it would be missed as much."""
-    footprint = Footprint(10, each_rating=100, each_person=7)
-    data = types.SimpleNamespace(rows_held=lambda gathered: (3, 2))
-    for free, short in ((324, False), (323, True)):
-        monkeypatch.setattr(admit, "machine", lambda free=free: (GB, free))
-        refused = False
-        try:
-            require_memory("Model", footprint, data)
-        except HushrecError:
-            refused = True
-        assert refused is short
-
-
 def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
     blocks = packed(data, tmp_path / "blocks", 40)
@@ -114,32 +86,6 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     require_memory("Model", Footprint(10, each_rating=100), blocks)
     with pytest.raises(MemoryExceeded):
         require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
-
-
-def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
-    """A data set brings all rows together, wherever they were."""
-    data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
-    blocks = packed(data, tmp_path / "blocks", 40)
-    seen = []
-    monkeypatch.setattr(hr.People, "rows_held", lambda self, gathered: seen.append(gathered) or (1, 1))
-    hr.randomize(blocks, hr.RandomizedResponse(), REPLACE, ledger=Ledger.ephemeral(REPLACE))
-    assert seen == [True]
-
-
-@pytest.mark.parametrize(
-    ("model", "gathered"),
-    [
-        (hr.CovarianceSVD(rank=2), False),
-        (hr.PrivateALS(rank=2), False),
-        (hr.InputPerturbationMF(rank=2, epochs=6), True),
-    ],
-    ids=lambda part: type(part).__name__,
-)
-def test_who_gathers_says_so(model, gathered):
-    people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_pylist()
-    domain = hr.Domain(range(12), scale=(1, 5, 1), max_users=20, users=people)
-    budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
-    assert model.footprint(domain, budget).gathered is gathered
 
 
 def test_a_fit_that_runs_out_anyway_says_what_is_spent(monkeypatch):

@@ -1,8 +1,5 @@
 """The one road of a charge: no ledger starts by accident, and what is refused charges nothing."""
 
-from functools import partial
-
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -17,10 +14,6 @@ from hushrec.errors import (
     LedgerError,
     LedgerMissing,
     MemoryExceeded,
-    RecordsDropped,
-    ShareExceeded,
-    UsersExceeded,
-    WeakBudget,
 )
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.ledger.ledger import Ledger
@@ -97,40 +90,6 @@ def test_a_plan_reads_no_record(small, budget):
     with stopped_fits(None, None) as stopped:
         planned = recipe(PublicFacts(small.domain), GlobalEffects(), budget(1.0), None, stopped)
     assert planned.plan == hr.plan(small.domain, GlobalEffects(), budget(1.0))
-
-
-def test_refusals_come_in_one_order_and_charge_nothing(budget, tmp_path, monkeypatch):
-    """Of a charge with everything wrong; each is cured in turn."""
-    user = partial(budget, unit="user")
-    rows = {
-        "user_id": [f"u{k % 20}" for k in range(100)],
-        "item_id": [str(k // 20) for k in range(100)],
-        "rating": [77.0 if k < 11 else 3.0 for k in range(100)],
-    }
-    many = hr.load(pl.DataFrame(rows), hr.Domain(range(5), scale=(1, 5, 1), max_users=9))
-    ledger = Ledger.create(tmp_path / "ledger.db", user(5.0), max_releases=2)
-    before, accept, epsilon = ledger.path.read_bytes(), [], 9.0
-
-    def refused(error):
-        with pytest.raises(error):
-            hr.fit(many, hr.GlobalEffects(), user(epsilon), ledger=ledger, accept=accept)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(admit, "machine", lambda: (1000, 10))
-        for error, name in ((RecordsDropped, "dropped"), (UsersExceeded, "users")):
-            refused(error)
-            accept.append(name)
-        refused(MemoryExceeded)
-    refused(hr.BudgetExceeded)
-    assert ledger.path.read_bytes() == before
-    ledger.extend(user(10.0))
-    head = ledger.state().head
-    refused(ShareExceeded)
-    accept.append("share")
-    refused(WeakBudget)
-    assert (ledger.state().head, [*tmp_path.glob("*.sums/*")]) == (head, [])
-    accept.append("weak")
-    assert hr.fit(many, hr.GlobalEffects(), user(epsilon), ledger=ledger, accept=accept).statement.private
 
 
 def test_a_file_is_written_before_the_sums_are_removed(small, budget, tmp_path):

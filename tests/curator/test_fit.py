@@ -5,12 +5,10 @@ import math
 from functools import partial
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError, DataError, GrantError
+from hushrec.errors import BudgetUnsupported, ConfigError, GrantError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.release.artefact import Release
@@ -19,18 +17,6 @@ from hushrec.release.artefact import Release
 @pytest.fixture(scope="module")
 def small():
     return hr.synthetic.netflix_like(20, 6, 60, 1)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [pl.DataFrame({"user_id": ["a"], "item_id": ["i"]}), pd.DataFrame({"facts": ["a"]}), "ratings.csv"],
-    ids=["polars", "pandas", "a path"],
-)
-def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget):
-    ledger = hr.Ledger.ephemeral(budget())
-    with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
-        hr.fit(table, hr.GlobalEffects(), budget(), ledger=ledger)
-    assert not ledger.state().charges
 
 
 def test_nobody_gives_more_ratings_than_the_cap(small, budget):

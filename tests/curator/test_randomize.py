@@ -1,13 +1,10 @@
 """Releasing data: what is charged, whose rows come out, what is refused, and what may be made from it."""
 
-import traceback
-
 import numpy as np
 import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator import randomize
 from hushrec.curator.randomize import report_rows
 from hushrec.errors import (
     BudgetError,
@@ -15,7 +12,6 @@ from hushrec.errors import (
     BudgetUnsupported,
     ConfigError,
     DataError,
-    LedgerError,
 )
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
@@ -95,13 +91,6 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
     assert not set(data.table["user_id"].to_pylist()) & {"ann", "bob", "eve"}
 
 
-def test_seeded_releases_promise_nothing(ratings):
-    data = hr.testing.randomize(ratings, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
-    assert not data.statement.private
-    with pytest.raises(LedgerError):
-        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=None)
-
-
 def test_whose_epsilon_is_his_own_is_refused(ratings):
     asking = ratings.with_personal_epsilon(np.ones(ratings.n_users))
     with pytest.raises(DataError, match="column personal_epsilon"):
@@ -123,25 +112,6 @@ def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_pa
     with pytest.raises(error):
         hr.randomize(ratings, method, paid, ledger=ledger)
     assert not ledger.state().charges
-
-
-def test_a_release_that_fails_goes_on(ratings, tmp_path, monkeypatch):
-    def fail(*_):
-        raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
-
-    def call():
-        return hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=ledger, accept="weak")
-
-    ledger = Ledger.create(tmp_path / "l.db", budget())
-    with monkeypatch.context() as patch:
-        patch.setattr(randomize, "number_rows", fail)
-        with pytest.raises(MemoryError) as caught:
-            call()
-    assert "stays open" in caught.value.__notes__[0]
-    assert "2999983" not in "".join(traceback.format_exception(caught.value))  # how many ratings there are
-    assert [charge.state for charge in ledger.state().charges] == ["charged"]
-    call()
-    assert [charge.state for charge in ledger.state().charges] == ["made"]
 
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):

@@ -147,35 +147,6 @@ def test_what_is_not_liked_is_not_listed_either(likes):
     assert [item for item, _, _ in unknown["a"]] == ["i1", "i2", "i3"], "likes do not tell what was disliked"
 
 
-def test_only_likes_are_used(likes, rated):
-    """The vector of a user is that of their likes: seen with a predictor that uses them."""
-    release, mine, _ = likes
-    seen = []
-
-    class Recorder:
-        def rank(self, items, values, targets):
-            seen.append((items.tolist(), values.tolist()))
-            return np.zeros(len(targets))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(top_n, "predictor", lambda release: Recorder())
-        [*recommend_all(release, mine, 3)]
-    assert seen == [([0, 5], [1.0, 1.0]), ([], []), ([1], [1.0])]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scale": (1.0, 5.0, 0.5)},
-        {"items": tuple(f"j{k}" for k in range(ITEMS))},
-        {"scale": (0.0, 5.0, 1.0)},
-    ],
-)
-def test_a_release_of_another_catalogue_or_scale(release, rated, change):
-    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
-        next(recommend_all(replace(release, **change), rated))
-
-
 def test_a_release_of_another_kind_of_feedback(release, rated, likes):
     given = interactions(20, ITEMS, 100, 0)
     popular = hr.baseline(given, hr.Popularity())
@@ -196,18 +167,6 @@ def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path,
     assert by_user([read(path)]) == by_user(recommend_all(release, rated, 4))
     assert path.stat().st_mode & 0o777 == 0o600
     assert [*tmp_path.iterdir()] == [path]
-
-
-@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
-@pytest.mark.parametrize("error", [DataError("damaged"), KeyboardInterrupt()])
-def test_a_table_that_fails_leaves_no_file(release, rated, tmp_path, name, error):
-    def tables():
-        yield from recommend_all(release, rated)
-        raise error
-
-    with pytest.raises(type(error)):
-        write_lists(tables(), tmp_path / name)
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_file_that_cannot_be_written(release, rated, tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from pyarrow import parquet
 
 import hushrec as hr
-from hushrec.curator import recommend_all as on_spark
 from hushrec.curator.recommend_all import recommend_all, recommend_on_spark, write_folder
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError, DataError
@@ -104,18 +103,6 @@ def test_nothing_but_release_and_domain_travels(kept, release, monkeypatch):
     assert made.columns == ["user_id", "item_id", "score", "rank"]
     ((as_bytes, domain, n, allowed),) = sent
     assert (as_bytes, domain, n, allowed) == (release.to_bytes(), kept.domain, 5, ["i00003"])
-
-
-def test_a_worker_reads_a_release_once(release, rated, monkeypatch):
-    """Tasks of one worker share what they ranked with, as long as the release is the same."""
-
-    class Sent:
-        def __init__(self, n):
-            self.value = release.to_bytes(), rated.domain, n, None
-
-    first, second = Sent(3), Sent(4)
-    assert on_spark._listing(first) is on_spark._listing(first)
-    assert on_spark._listing(second) is not on_spark._listing(first)
 
 
 def test_a_folder_appears_for_its_owner_once_it_is_complete(kept, release, rated, tmp_path):

@@ -103,14 +103,3 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     found = [str(fact) for fact in statement.assumes if fact.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)
     assert all(line.startswith(told) for line in found)
-
-
-def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:
-    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="replace")
-    made = hr.testing.fit(ratings(), hr.GlobalEffects(), stars, entropy=hr.testing.Seeded(1)).statement
-    lines = made.measurements
-    assert [line.name for line in lines] == [
-        query.name for query in hr.GlobalEffects().queries(ratings().domain, stars)
-    ]
-    assert {line.mechanism for line in lines} == {"gaussian", "exact"}
-    assert all(line.cost == 0 for line in lines if line.mechanism == "exact")

@@ -12,8 +12,6 @@ from hushrec.errors import (
     LedgerStale,
     LedgerWarning,
     ReleaseError,
-    SumsError,
-    WeakBudget,
 )
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.sums_on_disk import ChargeSums
@@ -224,14 +222,6 @@ def test_a_release_that_was_made_and_never_handed_out_is_returned_once_at_no_cos
     assert again.statement.ledger["release_index"] == 2
 
 
-def test_it_is_named_and_stops_no_other(call, ledger):
-    with stopped(made=True):
-        call()
-    with pytest.warns(LedgerWarning, match="release 0 is made, .*hushrec ledger fetch LEDGER 0 writes it"):
-        assert not call(epsilon=2.0).repeated
-    assert not folders(ledger)
-
-
 def test_a_data_set_too_large_for_the_ledger_is_lost_once_and_stops_no_other(small, tmp_path, monkeypatch):
     monkeypatch.setattr(hr.ReleasedData, "in_ledger", False)
     budget = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
@@ -274,30 +264,6 @@ def test_a_ledger_that_forgot_a_charge_was_restored(call, ledger, tmp_path, stop
     restored = hr.Ledger.open(ledger.path)
     with pytest.raises(LedgerStale, match="a backup was restored"), stopped_fits(restored, None):
         pass
-
-
-def test_a_recorded_value_that_is_gone_is_not_drawn_again(call, ledger):
-    stop(call)
-    (folder,) = folders(ledger)
-    next(folder.glob("*.safetensors")).unlink()
-    with pytest.raises(SumsError, match="no second one is drawn"):
-        call()
-    assert charges(ledger) == {1: "charged"}
-    ledger.forfeit(0)
-    call()
-
-
-def test_a_charge_that_is_refused_leaves_no_sums(call, ledger):
-    with pytest.raises(WeakBudget):
-        call(epsilon=8.5)
-    assert (charges(ledger), folders(ledger)) == ({}, [])
-
-
-def test_where_no_sums_can_be_kept_nothing_is_charged(call, ledger):
-    sums_of(ledger).path.write_text("a file")
-    with pytest.raises(SumsError, match=r"no sums can be kept here .*--sums"):
-        call()
-    assert charges(ledger) == {}
 
 
 def test_a_ledger_in_memory_keeps_nothing_and_what_is_stopped_is_spent(small, budget, tmp_path, monkeypatch):

@@ -8,11 +8,10 @@ import pytest
 import hushrec as hr
 from hushrec.curator import suggest_model as module
 from hushrec.curator.suggest_model import choice, same_list
-from hushrec.errors import BudgetUnsupported, DataError, MemoryExceeded
+from hushrec.errors import BudgetUnsupported, DataError
 
 ITEMS = range(500)
 MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_records": 5_000_000}
-SOME = {"max_users": 50_000, "expected_users": 25_000, "expected_records": 1_250_000}
 FEW = {"max_users": 500, "expected_users": 300, "expected_records": 3_000}
 
 
@@ -127,16 +126,6 @@ def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
     assert hr.suggest_model(domain, asked) == hr.GlobalEffects()
 
 
-def test_a_recommended_fit_that_cannot_fit_is_refused_with_the_ledger_untouched(budget, monkeypatch):
-    asked = budget(8.0, unit="user")
-    ledger = hr.Ledger.ephemeral(asked)
-    monkeypatch.setattr(module, "machine", lambda: (1, 1))
-    monkeypatch.setattr("hushrec.curator.admit.machine", lambda: (1, 1))
-    with pytest.raises(MemoryExceeded, match=r"GlobalEffects needs .* Nothing was charged"):
-        hr.fit(hr.synthetic.netflix_like(20, 6, 60, 1), budget=asked, ledger=ledger)
-    assert not ledger.state().charges
-
-
 def test_a_share_of_a_ledger_decides_not_its_total(budget):
     """For each of 52 releases within ε = 8 the bound on users leaves nothing to decide; for one it does."""
     domain, total = clicks(max_users=100), budget(8.0, unit="user")
@@ -189,22 +178,6 @@ def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon
             assert not taste
 
 
-@pytest.mark.parametrize("crowd", [FEW, MANY])
-@pytest.mark.parametrize("domain", [stars, clicks])
-def test_where_averages_alone_are_measured_lists_are_said_to_be_the_same(domain, crowd, budget):
-    asked, declared = budget(1.0, unit="user", delta=1e-7), domain(**crowd)
-    averages = hr.GlobalEffects() if domain is stars else hr.Popularity()
-    said = same_list(declared, averages, asked)
-    assert said.startswith("Every user gets the same list")
-    assert "choose a model that learns tastes" in said
-    assert not same_list(declared, choice(declared, asked).model, asked)
-
-
-def test_where_no_model_learns_tastes_more_people_help(budget):
-    asked = budget(1.0, unit="user", delta=1e-7)
-    assert "a larger ε, or more people" in same_list(clicks(max_users=50), hr.Popularity(), asked)
-
-
 def test_models_that_noise_reduces_to_averages_are_found_too_and_known_features_are_no_averages(budget):
     asked = budget(1.0, unit="user", delta=1e-7)
     assert same_list(stars(**FEW), hr.PosteriorMF(), asked)
@@ -214,19 +187,3 @@ def test_models_that_noise_reduces_to_averages_are_found_too_and_known_features_
     genres = {"genres": ["war" if item % 2 else "comedy" for item in ITEMS]}
     assert not same_list(stars(**FEW, features=genres), hr.GlobalEffects(), asked)
     assert not same_list(stars(**FEW), hr.ItemKNN(), asked)
-
-
-def test_popularity_for_want_of_memory_says_so(budget, monkeypatch):
-    asked = budget(1.0, unit="user", delta=1e-7)
-    monkeypatch.setattr(module, "machine", lambda: (1, 1))
-    assert choice(clicks(**MANY), asked) == (
-        hr.Popularity(),
-        "PrivateEASE does not fit into this machine's memory",
-    )
-
-
-def test_words_name_the_crowd_and_what_would_be_better(budget):
-    declared = choice(clicks(max_users=50), budget(1.0, unit="user")).reason
-    assert "50 users with 50 interactions each (assumed: declare expected_users" in declared
-    assert "it takes a bound of" in declared
-    assert "first sums say" in choice(stars(**FEW), budget(1.0, unit="user")).reason

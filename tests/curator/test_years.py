@@ -4,9 +4,7 @@ Statistical bounds are six standard errors or more wide: a false alarm has a cha
 are fixed.
 """
 
-import contextlib
 import functools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +13,9 @@ import hushrec as hr
 from hushrec.curator.stopped_fits import stopped_fits, sums_of
 from hushrec.errors import ChargeUnpublished, ConfigError, LedgerWarning, SumsError
 from hushrec.models.mcsherry_mironov.covariance_knn import CovarianceKNN
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import epsilon_of, largest_cost
+from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.grant import WithoutNoise
-from hushrec.privacy.ledger.ledger import Ledger
+from support.stopped import stopped
 
 MODEL = hr.Popularity()
 
@@ -49,23 +46,6 @@ def call(ledger):
     return fit
 
 
-@contextlib.contextmanager
-def stop(*, made=False):
-    """Stop the one fit of the block at its last record, or just after it if ``made``."""
-    finish, stopped = Ledger.finish, []
-
-    def end(ledger, grant, artefact, carried=""):
-        if made:
-            finish(ledger, grant, artefact, carried)
-        stopped.append(grant)
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(Ledger, "finish", end)
-        yield
-    assert len(stopped) == 1
-
-
 def charges(ledger):
     return [(one.release_index, one.state) for one in ledger.state().charges]
 
@@ -80,16 +60,6 @@ def files(ledger, sums=None):
 
 
 # -- what is stated ---------------------------------------------------------------------------------------
-
-
-def test_charges_of_other_models_are_not_inside(call, ledger):
-    call()
-    other = call(model=hr.PrivateEASE(rank=2))
-    assert held(other) == ([], [])
-    release = call()
-    costs = {charge.release_index: charge.cost for charge in ledger.state().charges}
-    assert held(release) == ([0], [])
-    assert release.statement.epsilon == fixed_point.shown(epsilon_of(costs[0] + costs[2], 1e-6))
 
 
 def test_the_first_takes_half_and_all_of_them_fit_the_total(call, ledger):
@@ -123,27 +93,7 @@ def test_a_ledger_for_one_release_has_no_year(tmp_path):
     assert "year" not in release.statement.to_json()
 
 
-def test_the_last_release_begins_no_year_of_its_own(tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(4.0), max_releases=2)
-    hr.fit(given(), hr.PrivateEASE(rank=2), "auto", ledger=ledger)
-    hr.fit(given(), MODEL, "auto", ledger=ledger)
-    assert [charge.year is None for charge in ledger.state().charges] == [False, True]
-
-
 # -- whose sums are taken over ----------------------------------------------------------------------------
-
-
-def test_where_every_later_release_has_a_caveat_there_is_no_year(call, ledger, recwarn):
-    class Mine(hr.Popularity):
-        """A model of somebody's own."""
-
-    call(model=Mine())
-    for seed in range(3):
-        assert call(seed).statement.caveats
-    assert [charge.year for charge in ledger.state().charges] == [None] * 4
-    shares = [charge.cost / ledger.state().allowed for charge in ledger.state().charges]
-    np.testing.assert_allclose(shares, 1 / 8, rtol=0.01)
-    assert not [one for one in recwarn if one.category is LedgerWarning]
 
 
 def test_changed_settings_begin_anew_with_a_warning(call, ledger):
@@ -152,14 +102,6 @@ def test_changed_settings_begin_anew_with_a_warning(call, ledger):
     with pytest.warns(LedgerWarning, match=r"first release of a year: the sums of release 0–1 are of other"):
         assert held(call(model=hr.Popularity(contribution_cap=7))) == ([], [])
     assert held(call(2)) == ([0, 1], [])
-
-
-def test_another_cap_per_person_begins_anew(call):
-    call()
-    domain = hr.Domain(given().domain.items, max_users=1000, max_per_user=30)
-    data = given()
-    with pytest.warns(LedgerWarning, match="first release of a year"):
-        assert held(call(data=hr.People(domain, data.users, data.indptr, data.items))) == ([], [])
 
 
 def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
@@ -179,7 +121,7 @@ def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
 @pytest.mark.parametrize("unknown", [[5], [-1], [0, 7], [1]])
 def test_without_what_was_not_made_is_refused(call, ledger, unknown):
     call()
-    with stop():
+    with stopped():
         call(1, budget=budget(0.5))
     ledger.forfeit(1)
     with pytest.raises(ConfigError, match="hands nothing over to this one, so nothing of it can be left out"):
@@ -198,7 +140,7 @@ def test_a_model_without_a_year_has_nothing_to_leave_out(call, ledger):
 
 
 def test_what_a_charge_that_was_given_up_handed_over_is_dropped(call, ledger):
-    with stop():
+    with stopped():
         call()
     (left,) = files(ledger)
     ledger.forfeit(0)
@@ -230,7 +172,7 @@ def test_sums_that_are_kept_elsewhere_are_found_where_they_are_named(call, ledge
 
 def test_a_stopped_fit_goes_on_in_the_year_of_its_charge(call, ledger):
     call()
-    with stop():
+    with stopped():
         call(1)
     for flags in ({"fresh": True}, {"without": [0]}):
         with pytest.raises(ChargeUnpublished, match="ledger forfeit"):
@@ -240,72 +182,13 @@ def test_a_stopped_fit_goes_on_in_the_year_of_its_charge(call, ledger):
     assert held(call(2)) == ([0, 1], [])
 
 
-def test_a_fit_that_left_sums_out_goes_on_without_them(call, ledger):
-    call()
-    with stop():
-        call(1, fresh=True)
-    assert held(call(1)) == ([], [0])
-    assert len(charges(ledger)) == 2
-
-
-def test_a_stopped_fit_measures_the_same_within_a_year(call, ledger):
-    call()
-    measured, fit = [], hr.Popularity.fit
-
-    def noted(self, feedback, run):
-        release = fit(self, feedback, run)
-        measured.append(release.tensors["item_scores"].tobytes())
-        return release
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hr.Popularity, "fit", noted)
-        with stop():
-            call(1)
-        call(1)
-    assert measured[0] == measured[1]
-
-
 def test_a_stopped_fit_without_a_year_goes_on_after_its_owner_allowed_more_releases(tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    with stop():
+    with stopped():
         hr.fit(given(), MODEL, "auto", ledger=ledger)
     ledger.extend(budget(4.0), 5)
     hr.fit(given(), MODEL, "auto", ledger=ledger)
     assert charges(ledger) == [(0, "made")]
-
-
-def test_another_model_is_not_charged_while_a_fit_of_the_year_is_open(call, ledger):
-    call()
-    with stop():
-        call(1)
-    with pytest.raises(ChargeUnpublished, match="Nothing was charged"):
-        call(1, model=hr.PrivateEASE(rank=2))
-    assert charges(ledger) == [(0, "made"), (1, "charged")]
-
-
-def test_a_made_release_without_a_file_is_returned_once_for_the_same_rows(call, ledger):
-    call()
-    with stop(made=True):
-        call(1)
-    head = ledger.state().head
-    release = call(1)
-    assert release.repeated
-    assert held(release) == ([0], [])
-    assert release.to_bytes() == ledger.artefact(1)
-    assert ledger.state().head == head
-    again = call(1)
-    assert not again.repeated
-    assert held(again) == ([0, 1], [])
-
-
-def test_a_made_release_without_a_file_is_set_aside_for_other_rows_and_taken_over(call, ledger):
-    call()
-    with stop(made=True):
-        call(1)
-    with pytest.warns(LedgerWarning, match="release 1 is made, and its file was perhaps never written"):
-        release = call(2)
-    assert not release.repeated
-    assert held(release) == ([0, 1], [])
 
 
 # -- models of ratings ------------------------------------------------------------------------------------
@@ -364,22 +247,16 @@ def test_item_effects_with_hardly_any_noise_stay(unit, adjacency):
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 def test_item_effects_of_four_releases_are_closer_than_a_share_alone(unit, adjacency):
-    """Of 600 effects, the logarithm of a ratio of two variances has a standard error of .08."""
+    """Of 300 effects, the logarithm of a ratio of two variances has a standard error of .12."""
     total, errors = budget(0.5 if unit == "record" else 2.0, unit, adjacency), np.zeros(2)
     truth = effects(exact(rated(), hr.GlobalEffects(), total))
-    for seed in range(10):
+    for seed in range(5):
         releases = year([rated()] * 4, hr.GlobalEffects(), total, [0.25] * 4, seed)
         errors += [np.square(effects(releases[at]) - truth).sum() for at in (0, -1)]
     assert errors[1] < 0.6 * errors[0]
 
 
-@pytest.mark.parametrize(
-    ("unit", "adjacency"),
-    [
-        *UNITS[:2],
-        UNITS[2],
-    ],
-)
+@pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("name", FACTORS)
 def test_tastes_with_hardly_any_noise_stay(name, unit, adjacency):
     total = budget(3000.0, unit, adjacency)
@@ -407,13 +284,3 @@ def test_a_catalogue_of_ratings_that_grows_and_is_reordered_is_matched_by_id():
         assert second.items == ("0-new", *first.items)
         assert np.abs(effects(second)[1:] - effects(first)).max() < 0.05
         assert not isinstance(model, hr.CovarianceSVD) or apart(tastes(second)[1:, 1:], tastes(first)) < 0.1
-
-
-def test_the_shares_of_a_year_are_what_it_costs():
-    total = budget(4.0)
-    releases = year([given()] * 3, MODEL, total, [0.5, 0.25, 0.25])
-    assert releases[-1].statement.epsilon == pytest.approx(4.0, rel=1e-6)
-    mu = releases[1].statement.reading.mu
-    assert mu**2 == pytest.approx(0.75 * largest_cost(total) / 1e12, rel=1e-6)
-    assert [list(one.statement.earlier) for one in releases] == [[], [0], [0, 1]]
-    assert replace(releases[0].statement, ledger={}).year == {}

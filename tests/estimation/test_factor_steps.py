@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushrec.estimation import factor_steps
-from hushrec.estimation.factor_steps import langevin_step, leading
+from hushrec.estimation.factor_steps import langevin_step
 from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.noisy import Noisy
 
@@ -91,23 +91,3 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
         )
     np.testing.assert_allclose(q, mean, atol=1e-6)
     assert ((part > 0) & (part <= 1)).all()
-
-
-@pytest.mark.parametrize("columns", [0, 2, 6])
-def test_the_longest_directions_come_first_and_none_is_lost(columns):
-    factors = np.random.default_rng(1).normal(0, [[3, 0.1, 2, 0.2, 1, 0.5][:columns]] * 9, (9, columns))
-    first, rest = leading(factors, 3)
-    assert (first.shape, rest.shape) == ((9, 3), (9, max(columns - 3, 0)))
-    np.testing.assert_allclose(first @ first.T + rest @ rest.T, factors @ factors.T, atol=1e-9)
-    assert (rest**2).sum() < 0.1 * (first**2).sum() or not columns
-
-
-def test_factors_that_have_vanished_are_no_trouble():
-    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
-    items = np.full((4, 2), 1e-170)
-    counts = np.full(4, 0.01)
-    ridge = factor_steps.user_ridge(items, counts)
-    found, _ = factor_steps.user_gradient_step(
-        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
-    )
-    assert np.isfinite(found).all()

@@ -13,11 +13,6 @@ def test_the_items_with_the_largest_counts_ascend_by_them():
     assert Head.of(COUNTS, 3).items.tolist() == [4, 3, 1]
 
 
-def test_of_equal_counts_the_first_is_taken():
-    assert Head.of(COUNTS, 1).items.tolist() == [1]
-    assert Head.of(np.ones(4), 2).items.tolist() == [1, 0]
-
-
 @pytest.mark.parametrize("most", [5, 6, 10**6])
 def test_a_catalogue_without_a_tail_is_whole(most):
     head = Head.of(COUNTS, most)
@@ -29,12 +24,6 @@ def test_places_are_those_in_the_head():
     head = Head.of(COUNTS, 3)
     assert head.places.tolist() == [-1, 2, -1, 1, 0]
     assert head.places.dtype == np.int32
-
-
-def test_rows_of_the_tail_are_zero():
-    rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    spread = Head.of(COUNTS, 3).spread(rows)
-    assert spread.tolist() == [[0, 0], [5, 6], [0, 0], [3, 4], [1, 2]]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5])

@@ -44,11 +44,6 @@ def test_a_large_catalogue_is_described_in_fewer_columns(monkeypatch):
     assert describe_items(titles, {}).design.size <= 40
 
 
-def test_nothing_declared_is_nothing_known():
-    assert describe_items([], {}).digest == ""
-    assert describe_items(["", "", ""], {}).digest == ""
-
-
 def test_the_sparse_table_has_every_value_of_some_items():
     brands = [f"brand {i // 2}" for i in range(4000)]
     prior = describe_items(
@@ -63,15 +58,3 @@ def test_the_sparse_table_has_every_value_of_some_items():
     np.testing.assert_allclose(lengths[0], 1)
     np.testing.assert_allclose(lengths[1], [0, 1] * 2000)
     assert describe_items([], {"n": ["1"] * 10 + ["2"] * 20}).features[0].labels == ("1", "2")
-
-
-def test_words_of_titles_have_no_sparse_table():
-    prior = describe_items(["Alien (1979)", "Alien 3 (1992)", "Heat (1995)", "Heat (1986)"] * 9, {})
-    assert {group.name for group in prior.features} == {"year in the title"}
-    assert prior.groups.max() == 1
-
-
-def test_a_misspelt_value_of_one_item_is_a_value_of_none():
-    group = describe_items([], {"genres": ["Drama"] * 5 + ["War"] * 5 + ["Dramma"]}).features[0]
-    assert group.labels == ("Drama", "War")
-    assert not group.table[[10]].nnz

@@ -55,14 +55,6 @@ def test_what_is_handed_over_is_read_back_by_id(tmp_path):
     assert head_of(None, "pairs", ("a",)) is None
 
 
-def test_an_item_that_left_stays_nobody_when_it_is_passed_on():
-    made = matrix_of(np.random.default_rng(0), [2, 1, 0], 4)
-    once = YearlyMatrix.of(Carried(("a", "b", "c", "d"), made.arrays("pairs")), "pairs", ("a", "b", "d"))
-    passed = Carried(("a", "b", "d"), once.arrays("pairs"))
-    assert YearlyMatrix.of(passed, "pairs", ("a", "b", "d")).head.items.tolist() == [-1, 1, 0]
-    assert head_of(passed, "pairs", ("a", "b", "d")).places.tolist() == [2, 1, -1]
-
-
 # -- another head -----------------------------------------------------------------------------------------
 
 
@@ -129,20 +121,6 @@ def test_every_entry_moves_by_its_own_gain(rank, drift):
     np.testing.assert_allclose(after.matrix, after.matrix.T, atol=1e-4)
 
 
-def test_a_drift_outside_the_directions_of_the_factors_is_none():
-    rng, n = np.random.default_rng(3), 200
-    before, (used, other) = matrix_of(rng, range(n), n), np.linalg.qr(rng.normal(size=(n, 2)))[0].T
-    found = []
-    for along in (used, other):
-        drift = (2000 * np.outer(along, along)).astype(np.float32)
-        after = before._replace(matrix=before.matrix.copy()).combine(
-            before.matrix + drift + symmetric(rng, n, 5.0), 25.0, used[:, None]
-        )
-        found.append(after.misfit)
-    assert found[0] > 1000
-    assert abs(found[1]) < 10
-
-
 @pytest.mark.parametrize("shares", [(1.0, 1.0, 1.0), (1.0, 25.0, 25.0), (25.0, 1.0, 4.0)])
 def test_the_noise_of_an_entry_is_never_understated(shares):
     """Of old items, of a new one beside an old one, and of new ones, over three releases that add some.
@@ -169,16 +147,3 @@ def test_the_noise_of_an_entry_is_never_understated(shares):
             assert part < 1 + 6 * 0.029
     assert errors[:16, :16].mean() / said[:16, :16].mean() > 1 - 6 * 0.029, "of old items it is exact"
     assert errors[:16, 24:].mean() / said[:16, 24:].mean() > 0.5
-
-
-def test_an_evened_matrix_has_the_same_noise_in_every_entry_or_less():
-    rng, n = np.random.default_rng(6), 9
-    made = matrix_of(rng, range(n), n)
-    evened, typical = unpack_triangle(made.even_noise(made.variance), n), np.median(made.variance)
-    for i in range(n):
-        for j in range(n):
-            by = min((typical / made.variance[i]) ** 0.25, 1) * min((typical / made.variance[j]) ** 0.25, 1)
-            assert evened[i, j] == pytest.approx(by * made.matrix[i, j], rel=1e-5)
-            assert by**2 * math.sqrt(made.variance[i] * made.variance[j]) <= typical * (1 + 1e-9)
-    even = made._replace(variance=np.full(n, 3.0))
-    np.testing.assert_array_equal(unpack_triangle(even.even_noise(even.variance), n), made.matrix)

@@ -7,14 +7,10 @@ import pyarrow as pa
 import pytest
 
 import hushrec as hr
-from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import (
-    Score,
     difference,
-    mae,
     mae_score,
     mean_score,
-    rmse,
     rmse_score,
 )
 
@@ -66,23 +62,3 @@ def test_the_standard_error_of_a_mean_is_the_textbooks():
     paired = difference(found, mean_score(users, other))
     half = 1.959964 * (values - other).std(ddof=1) / math.sqrt(50)
     assert (paired.low, paired.high) == pytest.approx((paired.difference - half, paired.difference + half))
-
-
-def test_a_single_user_has_no_standard_error():
-    one = mean_score(pa.array(["u"]), np.array([0.5]))
-    assert math.isnan(one.error)
-    assert str(one) == "0.5000"
-
-
-def test_only_values_of_the_same_users_are_compared():
-    values = np.array([0.0, 1.0])
-    first = mean_score(pa.array(["u", "v"]), values)
-    with pytest.raises(DataError, match="different users"):
-        difference(first, mean_score(pa.array(["u", "w"]), values))
-    with pytest.raises(ConfigError, match="coverage has no interval"):
-        difference(first, Score(0.5, first.users, None))
-
-
-def test_the_errors_are_those_computed_by_hand():
-    ratings, predicted = np.array([1.0, 5.0]), np.array([4.0, 1.0])
-    assert (rmse(ratings, predicted), mae(ratings, predicted)) == (pytest.approx(12.5**0.5), 3.5)

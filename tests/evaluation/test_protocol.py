@@ -1,7 +1,5 @@
 import dataclasses
 import json
-import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -180,10 +178,3 @@ def test_listed_people_are_predicted_by_their_vectors_and_others_fold_in(listing
     test = ratings({"low": {"d": 3}, "new": {"b": 2}, "u": {"a": 1, "d": 2}, "v": {"a": 1, "d": 5}})
     found = predictions(listing, train=train, test=test)
     assert found == pytest.approx([3.4, 3, 1, 4, 3.5, 5])  # clamped: u's a is 0.5, v's d is 6
-
-
-def test_the_page_shows_what_its_example_prints(capsys):
-    page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8")
-    code, shown, *_ = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    exec(compile(code, "evaluation.md", "exec"), {})
-    assert capsys.readouterr().out == shown

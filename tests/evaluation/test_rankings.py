@@ -4,14 +4,11 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.split import held_out_people, holdout
-from hushrec.errors import ConfigError, DataError
-from hushrec.evaluation import baselines, rankings
+from hushrec.data.split import held_out_people
 from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
 from support.releases import ranker
@@ -58,20 +55,6 @@ def test_an_empty_place_is_not_a_hit_of_the_user_before():
     assert recall(lists, 4).tolist() == [1, 1]
 
 
-def test_blocks_do_not_change_the_hits(monkeypatch):
-    train, test = holdout(hr.synthetic.interactions(200, 40, 3000, seed=1), 0.2, seed=0)
-    release = baselines.popularity(train)
-    whole = rank(release, train=train, test=test, n=10)
-    monkeypatch.setattr(rankings, "_BLOCK", 7)
-    np.testing.assert_array_equal(rank(release, train=train, test=test, n=10).hits, whole.hits)
-    sought = {
-        (user, item) for user, item in zip(test.user_index().tolist(), test.items.tolist(), strict=True)
-    }
-    assert whole.hits.tolist() == [
-        [(user, item) in sought for item in row] for user, row in enumerate(whole.items.tolist())
-    ]
-
-
 def test_lists_are_those_of_the_client():
     train, fold_in, test = held_out_people(hr.synthetic.interactions(300, 30, 4000, seed=2), 20, seed=0)
     release = hr.baseline(train, hr.Popularity())
@@ -98,14 +81,6 @@ def test_only_likes_are_to_be_found_and_all_ratings_are_folded_in(release, ratin
     assert found(three) == ["cba"]
 
 
-def test_likes_are_for_ratings_alone(release, ratings):
-    parts = {"train": ratings({}), "test": ratings({"u": {"a": 4}})}
-    with pytest.raises(ConfigError, match="give likes, the lowest"):
-        rank(release, **parts, n=3)
-    with pytest.raises(ConfigError, match="leave out likes"):
-        rank(ranker(items=ITEMS), train=given({}), test=given({"u": "a"}), n=3, likes=4)
-
-
 def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     """By their vectors both like a most and d least; from what they give at home, d is the best.
 
@@ -126,14 +101,3 @@ def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["abcd", "abd-", "bac-"]
     at_home = listed(rank(listing, train=train, test=test, n=4, likes=4, fold_in=True))
     assert at_home == ["dbca", "dba-", "bac-"]
-
-
-def test_catalogues_that_differ_are_refused():
-    other = Domain([*"abcdeg"], max_users=10)
-    parts = {"train": given({}), "test": given({"u": "a"})}
-    with pytest.raises(DataError, match="load all with the release's domain"):
-        rank(ranker(items="abcdeg"), **parts, n=3)
-    with pytest.raises(DataError, match="load all with the release's domain"):
-        rank(ranker(items=ITEMS), **parts, n=3, fitted=given({"u": "a"}, other))
-    with pytest.raises(DataError, match="share interactions"):
-        rank(ranker(items=ITEMS), train=given({"u": "a"}), test=given({"u": "a"}), n=3)

@@ -43,7 +43,7 @@ def watch(reader, seconds, seed, plant, most, until):
     faults = []
 
     def goes_on():
-        sought = until and any(until in fault["said"] for fault in faults)
+        sought = until and any(until in fault["fault"] + fault["said"] for fault in faults)
         return time.monotonic() < stop and len(faults) < most and not sought
 
     with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "stderr", "w+b") as noise:

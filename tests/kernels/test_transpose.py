@@ -28,20 +28,3 @@ def test_transpose_is_a_stable_sort(threads):
     back, users, again = transpose(starts, rows, 100, threads=threads)
     assert np.array_equal(back, indptr)
     assert np.array_equal(users, np.sort(columns.reshape(-1)[order])[again])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        ({"threads": 0}, "use 1 thread"),
-        ({"n_columns": 4}, "must lie"),
-        ({"columns": np.array([0, -1, 2], np.int32)}, "must lie"),
-        ({"indptr": np.array([0, 2, 4])}, "must run"),
-        ({"indptr": np.array([0, 4, 3])}, "not descend"),
-    ],
-)
-def test_what_does_not_fit_is_refused(spoil, message):
-    fine = {"indptr": np.array([0, 2, 3]), "columns": np.array([0, 4, 2], np.int32), "n_columns": 5}
-    assert transpose(**fine)[0].tolist() == [0, 1, 1, 2, 2, 3]
-    with pytest.raises(ValueError, match=message):
-        transpose(**(fine | spoil))

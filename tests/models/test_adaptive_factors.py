@@ -56,18 +56,6 @@ def test_the_first_sums_decide_and_count_beside_the_second(world, budget, monkey
 
 
 @pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
-@pytest.mark.full
-def test_each_branch_predicts_like_the_model_that_measures_nothing_else(
-    world, budget, rmse, unit, epsilon, branch
-):
-    asked = budget(epsilon, unit)
-    model = {EFFECTS: hr.GlobalEffects(), COVARIANCE: hr.CovarianceSVD(), GRADIENTS: hr.PosteriorMF()}[branch]
-    assert rmse(hr.AdaptiveFactors(), asked) < 1.007 * rmse(model, asked)
-    if branch != EFFECTS:
-        assert rmse(hr.AdaptiveFactors(), asked) < 0.985 * rmse(hr.GlobalEffects(), asked)
-
-
-@pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
 def test_no_choice_hangs_on_a_hint(world, budget, unit, epsilon, branch):
     """Two thousand users or fifty thousand, ten ratings each or a hundred: the same branch is taken."""
     asked, train = budget(epsilon, unit), world[0]

@@ -7,31 +7,8 @@ import pytest
 import hushrec as hr
 from hushrec import models
 from hushrec.errors import ConfigError
-from hushrec.models.base import Model
 
 KINDS = [models.class_of(name) for name in models.MODELS]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
-    assert issubclass(kind, Model)
-    assert kind.supports <= {(unit, how) for unit in ("record", "user") for how in ("add-remove", "replace")}
-    assert kind.slopes
-    assert not kind.personal_epsilon or ("user", "add-remove") in kind.supports
-
-
-def test_half_a_model_is_none():
-    class Planless(Model):
-        def fit(self, feedback, run):
-            return None
-
-    class Silent(Model):
-        def plan(self, domain, budget):
-            return None
-
-    for half in (Planless, Silent):
-        with pytest.raises(TypeError, match="abstract"):
-            half()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.split import holdout
-from hushrec.data.synthetic import netflix_like
 
 HOME = hr.GlobalEffects()
 GAUSSIAN, LAPLACE = (
     hr.GlobalEffects(user_biases="released", noise=noise) for noise in ("gaussian", "laplace")
 )
-EFFECTS = dict.fromkeys(("global sum", "global count", "slopes"), 0.02) | {
-    "item sums": 0.38,
-    "item counts": 0.06,
-}
-LEVELS = {"item sums": 0.12, "item counts": 0.03, "user sums": 0.28, "user counts": 0.07}
 """How a budget is split if half of it goes to factors all the same."""
 CASES = {  # model, what it becomes, unit, δ, epochs, of which sides or cells
     "PrivateSGD": (hr.PrivateSGD, GAUSSIAN, "record", 1e-6, 12, ("users", "items")),
@@ -55,21 +48,3 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, n
             len(alone.statement.measurements) :
         ]
         assert more == ([f"{side}, epoch {t + 1}" for t in range(number) for side in sides] or ["cells"])
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-@pytest.mark.parametrize("name", sorted(CASES.keys() - {"PosteriorMF"}))
-@pytest.mark.full
-def test_it_is_never_worse_than_averages(epsilon, budget, name):
-    """Few people and many items: noise hides factors, and to measure them all the same costs too much."""
-    model, averages, unit, delta, epochs, sides = CASES[name]
-    train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)
-    train, allowed = expecting(train, 600, 30_000), budget(epsilon, unit, delta=delta)
-    rounds = [f"{side}, epoch {t + 1}" for side in sides for t in range(epochs)] or ["cells"]
-    split = dict.fromkeys(rounds, 0.5 / len(rounds)) | (EFFECTS if unit == "user" else LEVELS)
-
-    def error(one):
-        release = hr.testing.fit(train, one, allowed, entropy=hr.testing.Seeded(1))
-        return hr.evaluate(release, train=train, test=test)["rmse"]
-
-    assert error(model()) <= 1.002 * error(averages) < error(model(epochs=epochs, split=split))

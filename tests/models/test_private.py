@@ -10,7 +10,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.fit import fit
-from hushrec.documents.sentences import Assumes
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
@@ -94,31 +93,6 @@ def test_a_posterior_sample_and_sums_share_the_budget(small, noise) -> None:
     assert [e.name for e in planned.noisy] == [q.name for q in config.queries(small.domain, budget)]
 
 
-def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path) -> None:
-    hr.Ledger.create(tmp_path / "ledger.db", BUDGET.model_copy(update={"epsilon": 20.0}), 3)
-    release = fit(small, Rounds(chain=True), BUDGET, ledger=tmp_path / "ledger.db")
-    statement = release.statement
-    lines = [" ".join(line.split()) for line in str(statement).splitlines()]
-    assert lines[0] == (
-        "CONDITIONAL ON CONVERGENCE: a posterior sample (item factors) keeps its ε only if the chain had "
-        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
-        "covered by no ε"
-    )
-    assert "This release alone: ε = 4 at δ = 1e-06." in lines
-    assert not statement.private
-    where = lines.index("The chain:")
-    assert lines[where + 1 : where + 4] == [
-        "R̂ 1.012",
-        "effective sample size 812",
-        "chains 4, of 2,000 rounds",
-    ]
-    assert Assumes.converged() in statement.assumes
-    assert Release.from_bytes(release.to_bytes()).statement == statement
-    after = fit(small, GlobalEffects(), BUDGET, ledger=tmp_path / "ledger.db").statement
-    assert after.caveats == statement.caveats
-    assert not after.diagnostics
-
-
 # -- split of the budget ---------------------------------------------------------------------------------
 
 
@@ -137,34 +111,6 @@ def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
     halves = {name: part / 2 for name, part in usual.items()}
     assert more == pytest.approx(halves | {"item sums": 1.77 / 2})
     assert math.fsum(more.values()) == pytest.approx(1)
-
-
-class Choosing(GlobalEffects):
-    """Item effects as usual, and then one of two branches."""
-
-    def queries(self, domain, terms) -> Sequence[Measurement]:
-        branches = (("a", "one"), ("b", "one"), ("c", "other"))
-        more = (Measurement(name, 1.0, "l2", 2.0**-14, 3, branch=branch) for name, branch in branches)
-        return [*super().queries(domain, terms), *more]
-
-    def default_split(self, domain, budget) -> Mapping[str, float]:
-        return {**super().default_split(domain, budget), "a": 1.0, "b": 2.0, "c": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("split", "total", "one", "other"),
-    [({}, 4.0, (1, 2), 3), ({"c": 4.0}, 5.0, (4 / 3, 8 / 3), 4), ({"a": 2.0}, 5.0, (2, 2), 4)],
-    ids=["default", "other is dearest", "overridden"],
-)
-def test_each_branch_gets_the_rest_of_the_dearest(small, split, total, one, other) -> None:
-    model = Choosing(split=split)
-    parts = model.budget_split(small.domain, BUDGET)
-    assert [parts[name] * total for name in "abc"] == pytest.approx([*one, other])
-    always = math.fsum(part for name, part in parts.items() if name not in "abc")
-    assert always + parts["a"] + parts["b"] == pytest.approx(1)
-    planned = hr.plan(small.domain, model, BUDGET)
-    assert planned.epsilon == pytest.approx(BUDGET.epsilon, abs=1e-6)
-    assert planned.branches == {"one": ("a", "b"), "other": ("c",)}
 
 
 @pytest.mark.parametrize(

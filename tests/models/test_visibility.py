@@ -9,7 +9,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.declarations import Crowd
 from hushrec.models.visibility import (
-    covariance_beats_descent,
     head_size,
     mu,
     over_noise_edge,
@@ -57,20 +56,6 @@ def test_a_covariance_is_compared_with_the_edge_of_its_noise():
     many = np.full(1_000, 2.0)
     assert over_noise_edge(many, crowd, 0.7, 3.0) == pytest.approx(50 / 70 * 0.7 * 200 * 2**2 / 40 / edge)
     assert over_noise_edge(np.zeros(600), crowd, 0.7, 3.0) == 0
-
-
-def test_a_wide_catalogue_and_prolific_users_need_a_larger_crowd_for_their_covariance(budget):
-    """60,000 for 2,000 items, √5 times that for five times as many, and the square of ratings each."""
-    asked = budget(1.0, "user")
-    for n_items, each, least in (
-        (2_000, 20.0, 60_000),
-        (10_000, 20.0, 60_000 * 5**0.5),
-        (2_000, 300.0, 90_000),
-    ):
-        users = least * n_items**0.75 / mu(asked) / each
-        for times, beats in ((0.99, False), (1.01, True)):
-            crowd = Crowd(times * users, times * users * each, declared=True)
-            assert covariance_beats_descent(crowd, n_items, asked) == beats
 
 
 def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():

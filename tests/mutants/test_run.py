@@ -21,7 +21,6 @@ FILES = {
     "tests/test_steps.py": (
         "from hushrec.caller import steps\n\n\ndef test_steps():\n    assert steps(1) == 3\n"
     ),
-    "tests/test_wrong.py": "def test_wrong():\n    raise AssertionError\n",
 }
 
 DOUBLE = "test_double.py::test_double"
@@ -78,6 +77,7 @@ def test_faults_are_caught_one_by_one_in_compiled_code_too(played):
     assert status == 0
 
 
+@pytest.mark.full
 def test_a_fault_that_survives_is_told(played):
     status, said = played(SURVIVOR, fault("double.py", "2 * x", "3 * x", DOUBLE))
     assert "1 of 2 faults caught" in said
@@ -97,8 +97,6 @@ def test_a_fault_that_survives_is_told(played):
         ),
         (fault("double.py", "2 * x", "2 * x", DOUBLE), "it changes nothing"),
         (SURVIVOR + SURVIVOR, "Cannot overwrite a value"),
-        (fault("double.py", "2 * x", "3 * x", "test_wrong.py::test_wrong"), "do not pass without a fault"),
-        (fault("double.py", "2 * x", "2 *", DOUBLE), "its tests could not be run"),
     ],
 )
 def test_what_can_tell_nothing_is_refused(played, planted, why):

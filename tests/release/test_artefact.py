@@ -53,16 +53,6 @@ def test_a_release_of_interactions_keeps_what_people_give(ranker, opened, of):
     assert {"scale", "likes", "counts"} & set(facts) == set(INTERACTIONS[of])
 
 
-def test_a_release_of_ratings_says_no_more_than_before(release, opened):
-    facts, _ = opened(release().to_bytes())
-    assert set(facts) == {
-        *("sha256", "format", "model", "settings", "kind", "items", "scale", "constants", "statement"),
-        *("dimensions", "said"),
-    }
-    assert release().feedback == "ratings"
-    assert release().require_scale() == (1.0, 5.0, 0.5)
-
-
 def test_the_same_release_gives_the_same_bytes_in_whatever_order_it_was_made(release, kind):
     made = release(kind)
     turned = dataclasses.replace(
@@ -143,21 +133,6 @@ def test_what_follows_from_the_tensors_is_there_and_not_believed(release, told):
         Release.from_bytes(closed(facts | told, tensors))
 
 
-def test_a_release_without_people_holds_no_word_of_them(release, opened):
-    facts, _ = opened(release().to_bytes())
-    assert "users" not in facts
-    facts, tensors = opened(release("factors and people").to_bytes())
-    assert facts["users"] == [f"person {u} é" for u in range(5)]
-    assert facts["format"] == artefact.FORMAT
-    assert {"user_effects", "user_factors"} < set(tensors)
-
-
-def test_repr_counts_people_and_names_nobody(release):
-    assert repr(release("factors and people")).startswith("Release(Planted, 4 items, 5 people, ")
-    assert "person 1" not in repr(release("factors and people"))
-    assert "people" not in repr(release()).partition("\n")[0].partition("ε")[0]
-
-
 # -- what was damaged is refused --------------------------------------------------------------------------
 
 
@@ -210,21 +185,6 @@ def test_a_header_of_any_declared_length_is_refused(release, length):
         Release.from_bytes(length.to_bytes(8, "little") + data[8:])
 
 
-def test_other_files_are_refused(release, tmp_path):
-    path = tmp_path / "films.safetensors"
-    others = {
-        "empty": b"",
-        "text": b"user,item,rating\n1,2,3\n",
-        "zip": b"PK\x03\x04" + bytes(100),
-        "numbers alone": safetensors.numpy.save(dict(release().tensors)),
-        "another's metadata": safetensors.numpy.save(dict(release().tensors), {"hushrec": "a note"}),
-    }
-    for data in others.values():
-        path.write_bytes(data)
-        with pytest.raises(ReleaseError, match="not a hushrec release"):
-            Release.open(path)
-
-
 class Bomb:
     def __reduce__(self):
         return (pytest.fail, ("the loader ran a pickle",))
@@ -253,16 +213,6 @@ def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(Release, "from_bytes", lambda data: pytest.fail("it was read"))
     with pytest.raises(ReleaseError, match="it is larger than 4,294,967,296 bytes; name the release"):
         Release.open(path)
-
-
-def test_the_dimensions_of_taste_are_counted_and_said(release):
-    made = release()
-    assert (made.dimensions, made.personal) == (2, True)
-    assert "2 taste dimensions" in repr(made)
-    assert made.taste.startswith("2 dimensions of taste at most, noise included: Planted")
-    none = release(rank=0)
-    assert (none.dimensions, none.personal) == (0, False)
-    assert none.taste == "Lists are the same for everyone: no taste survived the noise at ε = 1.25."
 
 
 TITLES = ("Alien (1979)", "", "Amélie", "Zoë\u200c")
@@ -312,14 +262,3 @@ def test_texts_are_checked_when_a_release_is_made(release):
     for wrong in ({"titles": ("a",)}, {"titles": ("a", "b\nc", "d", "e")}, {"features": {"x": ("a",)}}):
         with pytest.raises(ReleaseError, match="one line of text for each item"):
             release(**wrong)
-
-
-@pytest.mark.parametrize("n", [0, 2, 4, 100_000])
-def test_line_ends_are_counted_before_they_are_split(release, monkeypatch, n):
-    facts, tensors = opened(release(titles=TITLES).to_bytes())
-    split = []
-    monkeypatch.setattr(artefact, "one_line", lambda line: split.append(line) or line)
-    for changes in ({"titles": "\n" * n}, {"features": {"genres": "\n" * n}}):
-        with pytest.raises(ReleaseError, match="not one line of text for each item"):
-            Release.from_bytes(closed({**facts, "titles": "\n" * 3, **changes}, tensors))
-    assert len(split) <= 4

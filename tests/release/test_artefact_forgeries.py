@@ -1,14 +1,18 @@
 """What was edited is refused, and what was forged, with a digest that fits, as far as it cannot be used."""
 
 import dataclasses
+import functools
 import json
+import operator
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
+import hushrec as hr
 from hushrec.errors import ReleaseError
-from hushrec.release.artefact import FORMAT, Release
+from hushrec.release.artefact import Release
+from support import releases
 from support.releases import linear_items, valued
 from support.statements import UNPROTECTED
 
@@ -43,20 +47,13 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_careless_edit_is_noticed(release, statement, forged, kind, edit):
-    made = release(kind, statement=statement(unit="record", caveats=(UNPROTECTED,)))
+def test_a_careless_edit_is_noticed(release, statement, forged, edit):
+    made = release("neighbours", statement=statement(unit="record", caveats=(UNPROTECTED,)))
     with pytest.raises(ReleaseError, match=r"altered|damaged"):
         Release.from_bytes(forged(made.to_bytes(), EDITS[edit], sign=False))
 
 
 # What follows is refused although its digest fits: a forger, or another program, wrote it.
-
-
-@pytest.mark.parametrize("number", [0, 2, FORMAT + 1, "3", None])
-def test_another_format_is_refused(release, forged, number):
-    data = forged(release().to_bytes(), put("format", value=number))
-    with pytest.raises(ReleaseError, match="use the version that wrote it"):
-        Release.from_bytes(data)
 
 
 @pytest.mark.parametrize("cap", ["30", "", True, False, [], {}, [30], 0, -1, 0.0, 1e31, 10**400], ids=repr)
@@ -81,37 +78,19 @@ def test_a_missing_fact_is_refused(release, forged, fact):
 MALFORMED = {
     "a kind that is unknown": put("kind", value="forest"),
     "a kind of other tensors": put("kind", value="dense neighbours"),
-    "no kind": put("kind", value=None),
     "items twice": put("items", value=["a", "b", "c", "a"]),
-    "items that are one": put("items", value=["a", "b", 1, "1"]),
     "an item too few": put("items", value=["a", "b", "c"]),
     "an item too many": put("items", value=["a", "b", "c", "d", "e"]),
     "no items": put("items", value=[]),
-    "items that are none": put("items", value=None),
     "a scale of one number": put("scale", value=[1.0]),
     "a scale that is NaN": put("scale", value=[1.0, float("nan"), 1.0]),
     "an endless scale": put("scale", value=[1.0, float("inf"), 1.0]),
     "a constant that is NaN": put("constants", "user_mean", value=float("nan")),
     "an infinite constant": put("constants", "user_mean", value=float("inf")),
     "a constant too large": put("constants", "user_mean", value=10**400),
-    "a constant of text": put("constants", "user_mean", value="much"),
-    "constants that are none": put("constants", value=None),
-    "settings that are none": put("settings", value=7),
-    "a statement that is none": put("statement", value="private, trust me"),
     "no ε": lambda facts, tensors: facts["statement"].pop("epsilon"),
     "one more line in the statement": put("statement", "verified", value=True),
-    "an ε of digits": put("statement", "epsilon", value="1.25"),
-    "an ε that is true": put("statement", "epsilon", value=True),
-    "a share that is true": put("statement", "measurements", 0, "split", value=True),
-    "a ledger's entry that is true": put("statement", "ledger", "seq", value=True),
-    "a model's name of digits": put("model", value=7),
-    "settings in pairs": put("settings", value=[]),
-    "items that are letters": put("items", value="abcd"),
-    "an item of digits": put("items", value=["a", "b", "c", 4]),
-    "a scale of texts": put("scale", value=["1", "5", "0.5"]),
     "a scale of four numbers": put("scale", value=[1.0, 5.0, 0.5, 7.0]),
-    "a constant of digits": put("constants", "user_mean", value="0.125"),
-    "a constant that is true": put("constants", "user_mean", value=True),
     "users who are letters": put("users", value=""),
 }
 
@@ -120,6 +99,30 @@ MALFORMED = {
 def test_malformed_facts_are_refused(release, forged, fault):
     with pytest.raises(ReleaseError):
         Release.from_bytes(forged(release().to_bytes(), MALFORMED[fault]))
+
+
+def ways(value, *way):
+    """The way to every fact, but to settings, which may be anything, and to what is never read back."""
+    if way not in (("settings",), ("sha256",), ("statement", "reading"), ("statement", "ledger", "file")):
+        yield way
+        parts = enumerate(value) if isinstance(value, list) else getattr(value, "items", tuple)()
+        for name, part in parts:
+            yield from ways(part, *way, name)
+
+
+def json_type(value):
+    return float if type(value) is int else type(value)
+
+
+def test_a_fact_of_another_type_is_refused(release, opened, forged):
+    data = release("factors and people").to_bytes()
+    facts, _ = opened(data)
+    for *way, name in filter(None, ways(facts)):
+        right = functools.reduce(operator.getitem, way, facts)[name]
+        for odd in (7, "7", True, None, [], {}):
+            if json_type(odd) is not json_type(right):
+                with pytest.raises(ReleaseError):
+                    Release.from_bytes(forged(data, put(*way, name, value=odd)))
 
 
 def replaced(name, make):
@@ -136,23 +139,7 @@ def spoilt(name, value):
 
 
 TENSORS = {
-    "float64": replaced("item_effects", lambda t: t.astype(np.float64)),
-    "float16": replaced("item_factors", lambda t: t.astype(np.float16)),
-    "integers": replaced("item_noise", lambda t: t.astype(np.int32)),
-    "too short": replaced("item_effects", lambda t: t[:-1].copy()),
-    "too long": replaced("item_noise", lambda t: np.append(t, t[:1])),
     "turned": replaced("item_factors", lambda t: np.ascontiguousarray(t.T)),
-    "flat": replaced("item_factors", lambda t: t.ravel()),
-    "deeper": replaced("item_effects", lambda t: t[:, None]),
-    "a number": replaced("item_effects", lambda t: np.array(t[0])),
-    "empty": replaced("item_factors", lambda t: t[:0]),
-    "one more": lambda tensors: tensors | {"users": np.ones(4, np.float32)},
-    "one fewer": lambda tensors: {name: t for name, t in tensors.items() if name != "item_noise"},
-    "none": lambda tensors: {},
-    "NaN": spoilt("item_factors", np.nan),
-    "infinite": spoilt("item_effects", np.inf),
-    "infinitely small": spoilt("item_effects", -np.inf),
-    "a variance that is NaN": spoilt("item_noise", np.nan),
     "a variance of zero": spoilt("item_noise", 0.0),
     "a negative variance": spoilt("item_noise", -1.0),
     "no popularity": spoilt("item_popularity", 0.0),
@@ -174,13 +161,37 @@ def test_tensors_that_cannot_be_used_are_refused(release, forged, fault):
         dataclasses.replace(made, tensors=TENSORS[fault](dict(made.tensors)))
 
 
-@pytest.mark.parametrize("name", ["covariance", "similarity"])
-def test_a_packed_triangle_has_a_cell_for_every_pair(release, name):
-    made = release("dense neighbours")
-    for cells in (4, 9, 11, 16):
-        tensors = {**made.tensors, name: np.ones(cells, np.float32)}
-        with pytest.raises(ReleaseError, match=name):
-            dataclasses.replace(made, tensors=tensors)
+RELEASES = {
+    **{kind: functools.partial(releases.release, kind) for kind in releases.KINDS_OF_FACTORS},
+    "item scores": releases.ranker,
+    "linear items": lambda: releases.ranker(tuple("abcdefgh"), **valued(2, 8)),
+    "people's rows": lambda: hr.baseline(hr.synthetic.netflix_like(9, 6, 30, 0), hr.UserKNN()),
+    "item neighbours": lambda: hr.baseline(hr.synthetic.netflix_like(9, 6, 30, 0), hr.ItemKNN()),
+}
+
+
+def others(tensor):
+    """A tensor of another type, of other shapes, and with a number that is none."""
+    yield tensor.astype(np.float64)
+    yield tensor.astype(np.int16)
+    yield from (tensor[:-1].copy(), np.concatenate([tensor, tensor[:1]]), tensor[:, None].copy(), tensor[:0])
+    if tensor.dtype == np.float32:
+        yield from (np.where(tensor == tensor.flat[-1], np.float32(odd), tensor) for odd in (np.nan, -np.inf))
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_no_tensor_of_another_type_shape_or_number_is_taken(opened, kind):
+    made = RELEASES[kind]()
+    forgeries = [made.tensors | {"more": np.ones(4, np.float32)}]
+    for name, tensor in made.tensors.items():
+        forgeries.append({other: kept for other, kept in made.tensors.items() if other != name})
+        forgeries += [{**made.tensors, name: odd} for odd in others(tensor)]
+    facts, _ = opened(made.to_bytes())
+    for forgery in forgeries:
+        with pytest.raises(ReleaseError):
+            dataclasses.replace(made, tensors=forgery)
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(releases.closed(facts, forgery))
 
 
 NEEDED = {
@@ -213,18 +224,11 @@ UNUSABLE = {
     "half a neighbour": put("constants", "neighbours", value=0.5),
     "an ε that is NaN": put("statement", "epsilon", value=float("nan")),
     "a negative ε": put("statement", "epsilon", value=-1.0),
-    "a δ of text": put("statement", "delta", value="little"),
     "a δ above one": put("statement", "delta", value=7.0),
-    "caveats of numbers": put("statement", "caveats", value=[1]),
     "a unit that is unknown": put("statement", "unit", value="household"),
-    "a unit of lists": put("statement", "unit", value=[]),
     "an adjacency that is unknown": put("statement", "adjacency", value="near"),
     "a field that is unknown": put("statement", "analysis", value="proven"),
-    "a measurement without a name": put("statement", "measurements", 0, "name", value=None),
-    "noise of text": put("statement", "measurements", 0, "noise", value="much"),
     "negative noise": put("statement", "measurements", 0, "noise", value=-1.0),
-    "a ledger that is none": put("statement", "ledger", value=7),
-    "a slot that is none": put("statement", "ledger", "release_index", value="first"),
     "control codes in its model": put("model", value="Nice\x1b[2J"),
     "control codes in its caveat": put(
         "statement", "caveats", value=[{"name": "author.foreign", "names": "NOT PRIVATE\x1b[1A\x1b[2K"}]
@@ -251,13 +255,6 @@ def test_settings_nested_too_deep_to_be_written_are_refused(release, opened):
             Release.from_bytes(safetensors.numpy.save(tensors, {"hushrec": nested}))
 
 
-@pytest.mark.parametrize("fact", ["kind", "format"])
-def test_no_message_shows_control_codes(release, forged, fact):
-    with pytest.raises(ReleaseError) as caught:
-        Release.from_bytes(forged(release().to_bytes(), put(fact, value="\x1b[2J")))
-    assert "\x1b" not in str(caught.value)
-
-
 # -- people -----------------------------------------------------------------------------------------------
 
 PEOPLE = {
@@ -272,19 +269,12 @@ PEOPLE = {
     "half a character": put("users", 0, value="\ud800"),
     "no name": put("users", 0, value=""),
     "another kind": put("kind", value="factors"),
-    "no effects": lambda facts, tensors: tensors.pop("user_effects"),
-    "no factors": lambda facts, tensors: tensors.pop("user_factors"),
-    "effects of one fewer": lambda facts, tensors: tensors.update(user_effects=tensors["user_effects"][:-1]),
-    "factors of one fewer": lambda facts, tensors: tensors.update(user_factors=tensors["user_factors"][:-1]),
     "factors of another rank": lambda facts, tensors: tensors.update(
         user_factors=np.ascontiguousarray(tensors["user_factors"][:, 1:])
     ),
     "factors turned": lambda facts, tensors: tensors.update(
         user_factors=np.ascontiguousarray(tensors["user_factors"].T)
     ),
-    "effects that are NaN": lambda facts, tensors: tensors["user_effects"].__setitem__(0, np.nan),
-    "endless factors": lambda facts, tensors: tensors["user_factors"].__setitem__((0, 0), np.inf),
-    "doubles": lambda facts, tensors: tensors.update(user_effects=tensors["user_effects"].astype(np.float64)),
 }
 
 
@@ -300,12 +290,6 @@ def test_people_who_cannot_be_predicted_for_are_refused(release, forged, fault):
 def test_only_one_kind_lists_people(release, forged, other):
     with pytest.raises(ReleaseError, match="lists people"):
         Release.from_bytes(forged(release(other).to_bytes(), put("users", value=["somebody"])))
-
-
-def test_people_exchanged_are_noticed(release, forged):
-    data = release("factors and people").to_bytes()
-    with pytest.raises(ReleaseError, match="altered"):
-        Release.from_bytes(forged(data, lambda facts, tensors: facts["users"].reverse(), sign=False))
 
 
 INTERACTIONS = {
@@ -330,12 +314,6 @@ def test_interactions_that_cannot_be_are_refused(ranker, forged, fault):
         )
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_scores_that_are_not_finite_are_refused(ranker, value):
-    with pytest.raises(ReleaseError, match="not finite"):
-        ranker(scores=[1, 2, 3, value])
-
-
 def test_a_model_of_ratings_needs_its_scale(release):
     with pytest.raises(ReleaseError, match="kind 'factors' cannot be of interactions"):
         release(scale=None)
@@ -347,30 +325,13 @@ def alter(name, place, value):
     return lambda facts, tensors: tensors[name].__setitem__(place, value)
 
 
-def shorter(name):
-    return lambda facts, tensors: tensors.update({name: tensors[name][:-1]})
-
-
-def retyped(name, dtype):
-    return lambda facts, tensors: tensors.update({name: tensors[name].astype(dtype)})
-
-
 VALUE_FAULTS = {
-    "a factor that is not finite": alter("value_factors", (0, 0), np.nan),
-    "one value less": shorter("value_factors"),
-    "one count less": shorter("value_counts"),
-    "another rank": shorter("value_direction"),
-    "one item less": shorter("value_starts"),
-    "one entry less": shorter("value_weights"),
-    "columns that are not whole": retyped("value_columns", np.float32),
-    "starts of 64 bits": retyped("value_starts", np.int64),
     "an unknown value": alter("value_columns", -1, 7),
     "a value before the first": alter("value_columns", 0, -1),
     "a value twice": alter("value_columns", slice(1, 3), 1),
     "a first item that starts late": alter("value_starts", 0, 1),
     "an item that ends before it starts": alter("value_starts", 3, 9_999),
     "an item of negative length": alter("value_starts", 2, -1),
-    "no such tensor": lambda facts, tensors: tensors.pop("value_weights"),
     "no names": lambda facts, tensors: facts.pop("values"),
     "a name less": lambda facts, tensors: facts["values"].update(values="Comedy\nDrama"),
     "an empty name": lambda facts, tensors: facts["values"].update(

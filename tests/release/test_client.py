@@ -2,7 +2,6 @@
 
 import math
 import unicodedata
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client, Recommendation
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.factor_predictor import ListedPeople
 
 A, B, C, D = (f"item {i} é" for i in range(4))
 
@@ -73,12 +71,6 @@ def test_own_ratings_that_are_not_finite_are_left_out(client, value):
 @pytest.mark.parametrize(("given", "taken"), [(9, 5), (-3, 1), (1e300, 5), (0, 1)])
 def test_own_ratings_out_of_the_scale_are_clamped(client, given, taken):
     assert client.predict({A: given, B: 2}) == client.predict({A: taken, B: 2})
-
-
-def test_numbers_of_all_kinds_are_ratings(client):
-    wanted = client.predict({A: 5.0, B: 2.0})
-    for kind in (int, np.int64, np.float32, np.uint8, Fraction):
-        assert client.predict({A: kind(5), B: kind(2)}) == wanted
 
 
 @pytest.mark.parametrize("number", [7, 7.0, np.int64(7), None, b"7"])
@@ -195,13 +187,6 @@ def test_nothing_asked_nothing_given(client):
     assert len(client.predict(everything)) == 4
 
 
-def test_a_client_of_a_file_is_a_client_of_its_release(release, kind, tmp_path):
-    made = release(kind)
-    path = made.save(tmp_path / "films.safetensors")
-    for source in (path, str(path)):
-        assert Client(source).predict({A: 5, C: 2}) == Client(made).predict({A: 5, C: 2})
-
-
 # -- people whom the release lists ------------------------------------------------------------------------
 
 PERSON = "person 2 é"
@@ -223,20 +208,6 @@ def test_a_listed_person_is_predicted_by_his_released_vector(listing):
     assert listing.predict(user=unicodedata.normalize("NFD", PERSON)) == found
     assert found != listing.predict(user="person 1 é")
     assert found != listing.predict({})
-
-
-def test_a_listed_person_is_recommended_the_best_of_the_whole_catalogue(listing):
-    scores = listing.predict(user=PERSON)
-    found = listing.recommend(user=PERSON)
-    assert {row.item_id: row.rating for row in found} == pytest.approx(scores)
-    choices = ListedPeople(listing.release).rank(np.full(4, 2), np.arange(4))
-    assert [row.score for row in found] == sorted(choices, reverse=True)
-    assert listing.recommend(None, 2, user=PERSON) == found[:2]
-
-
-def test_items_that_a_listed_person_asks_for_are_checked_too(listing):
-    with pytest.raises(ReleaseError, match="not in this release's catalogue"):
-        listing.predict(items=["never heard of"], user=PERSON)
 
 
 @pytest.mark.parametrize("ask", [Client.predict, Client.recommend])

@@ -10,7 +10,6 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client
 from hushrec.release.fold_in import predictor
-from hushrec.release.lists import Reason
 
 A, B, C, D = (f"item {i} é" for i in range(4))
 N = 12
@@ -95,42 +94,6 @@ def test_it_takes_an_item_of_the_catalogue_and_own_ratings(client):
         client.reasons(None, A)
 
 
-def test_what_raises_and_what_lowers(release):
-    """A loved twin of the item raises it, a hated one lowers it; a stranger changes nothing."""
-    factors = np.array([[2, 0], [2, 0], [0, 2], [2, 0]], np.float32)
-    tensors = {"item_factors": factors, "item_effects": np.full(4, 3, np.float32)}
-    tensors |= {"item_noise": np.ones(4, np.float32), "item_popularity": np.ones(4, np.float32)}
-    constants = {"user_mean": 0.0, "user_variance": 1e-9}
-    client = Client(release(tensors=tensors, constants=constants))
-    found = client.reasons({A: 5, C: 5, D: 2}, B)
-    assert [row.item_id for row in found[:2]] == [A, D]
-    assert found[0].contribution > 0 > found[1].contribution
-    assert abs(sum(row.contribution for row in found[2:])) < 1e-6
-
-
-class Linear:
-    """A predictor of interactions whose score is Σ_i w_ij x_i."""
-
-    def __init__(self, weights):
-        self.weights = np.array(weights, dtype=float)
-
-    def predict(self, rated, ratings, targets):
-        return ratings @ self.weights[np.ix_(rated, targets)]
-
-    rank = predict
-
-    def contributions(self, rated, ratings, targets):
-        return ratings[:, None] * self.weights[np.ix_(rated, targets)]
-
-
-def test_of_interactions_they_add_up_to_the_score_and_disliked_items_add_nothing(ranker):
-    client = Client(ranker(scale=(1.0, 5.0, 1.0), likes=4.0))
-    client._predictor = Linear([[0, 0, 3, 1], [0, 0, -4, 1], [0] * 4, [0, 0, 7, 0]])
-    own = {"a": 5, "b": 4, "d": 2}
-    assert client.reasons(own, "c") == [Reason("b", -4), Reason("a", 3)]
-    assert {row.item_id: row.score for row in client.recommend(own)} == {"c": -1}
-
-
 # -- filters ----------------------------------------------------------------------------------------------
 
 
@@ -152,14 +115,6 @@ def test_own_items_stay_out_and_unknown_ids_are_ignored(client):
     assert client.recommend(own, exclude=["never heard of"]) == client.recommend(own)
     assert client.recommend(own, allowed=[]) == client.recommend(own, allowed=["never heard of"]) == []
     assert ids(client.recommend(own, allowed=(unicodedata.normalize("NFD", name) for name in [C]))) == [C]
-
-
-def test_lists_of_listed_people_are_filtered_too(release):
-    client = Client(release("factors and people", n=N))
-    user = client.release.users[1]
-    first, *rest = ids(client.recommend(user=user, n=N))
-    assert ids(client.recommend(user=user, n=N, exclude=[first])) == rest
-    assert ids(client.recommend(user=user, allowed=[first])) == [first]
 
 
 @pytest.mark.parametrize("given", ["item 1 é", b"item", 7])

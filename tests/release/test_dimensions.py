@@ -8,9 +8,9 @@ import pytest
 import hushrec as hr
 from hushrec.data import synthetic
 from hushrec.release.client import Client
-from hushrec.release.kinds import LEAST, dimensions, remedy, tastes
+from hushrec.release.kinds import LEAST, dimensions
 from hushrec.testing import Seeded
-from support.releases import pairs, ranker, release, statement
+from support.releases import pairs, ranker, release
 
 N = 30
 
@@ -79,13 +79,6 @@ def test_the_bound_is_a_part_of_what_everything_together_tells():
         assert dimensions("factors", tensors, {}) == counted
 
 
-def test_turning_the_factors_changes_nothing():
-    made = factors(3, 1.0)
-    turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(6, 6)))
-    turned = np.float32(made.tensors["item_factors"] @ turn)
-    assert replace(made, tensors={**made.tensors, "item_factors": turned}).dimensions == 3
-
-
 def test_of_linear_items_one_direction_is_everybodys():
     assert linear(3, 1.0).dimensions == 3
     assert len(lists(linear(3, 1.0))) > 5
@@ -147,46 +140,3 @@ def test_what_is_said_of_a_fit_holds_of_its_lists(epsilon):
     assert (len(lists(made)) > 1) == made.personal
     assert ("survived the noise: " in made.taste) == made.personal
     assert ("no taste survived the noise at ε = 0.5" in made.taste) == (not made.personal)
-
-
-def test_the_sentence_says_what_is_known():
-    cleaned = {"rank": 4, "covariance": {"cleaning": "weighted"}}
-    one, many = (tastes(n, "PrivateEASE", {"rank": 4}, 1.0) for n in (1, 1200))
-    differ = "in which the lists of two people can differ."
-    assert one == tastes(1, "M", cleaned, 1.0)
-    assert one == f"1 dimension of taste survived the noise: a direction {differ}"
-    assert many == f"1,200 dimensions of taste survived the noise: directions {differ}"
-    kept = tastes(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
-    assert kept == "3 dimensions of taste at most, noise included: M does not tell which of them are noise."
-    both = tastes(39, "CovarianceSVD", cleaned, 1.0, 32.0)
-    assert both == (
-        f"7 dimensions of taste survived the noise: directions {differ} 32 more from what is publicly known "
-        "of items."
-    )
-    public = tastes(32, "CovarianceSVD", cleaned, 1.0, 32.0)
-    assert public == "32 dimensions of taste, from what is publicly known of items."
-    of_others = tastes(9, "M", {"landmarks": 4}, 1.0)
-    assert (
-        of_others == "9 dimensions of taste at most, noise included: M does not tell which of them are noise."
-    )
-    assert tastes(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
-    assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everyone: no taste was found."
-    none = tastes(0, "M", {"rank": 4}, 1.0)
-    assert none == "Lists are the same for everyone: no taste survived the noise at ε = 1."
-    assert tastes(0, "M", {}, 1.0) == "Lists are the same for everyone: M learns no tastes."
-    assert tastes(2, "M", {"covariance": 3, "rank": []}, 1.0).startswith("2 dimensions")  # a crafted file
-
-
-def test_the_remedy_is_by_rule():
-    assert "a larger ε, or more people" in remedy("interactions", another=False)
-    assert "PrivateEASE" in remedy("ratings", another=False)
-    assert "such as CovarianceSVD" in remedy("ratings", another=True)
-    assert "such as PrivateEASE" in remedy("interactions", another=True)
-    for told in (remedy("ratings", another=False), remedy("interactions", another=True)):
-        assert "hushrec plan --model private-ease says how many users that takes" in told
-    assert "hushrec plan" not in remedy("ratings", another=True)
-
-
-def test_a_release_without_noise_says_so():
-    made = release(statement=statement(measurements=()))
-    assert "without noise" in made.taste

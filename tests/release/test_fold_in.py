@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.factor_predictor import FactorPredictor
-from hushrec.release.predictors.neighbours import NeighbourPredictor
 from support.predictions import EVERYTHING, N, added_by_each, chosen, dense, people
 
 
@@ -20,19 +18,6 @@ def test_the_order_of_one_s_ratings_and_of_the_targets_does_not_matter(release, 
         assert found.dtype == np.float64
 
 
-def test_who_rated_nothing_gets_the_mean(release, kind):
-    made = release(kind, n=N)
-    nothing = np.array([], dtype=np.int64), np.array([], dtype=np.float64)
-    mean = made.tensors["item_effects"].astype(np.float64) + made.constants["user_mean"]
-    np.testing.assert_array_equal(predictor(made).predict(*nothing, EVERYTHING), mean)
-    assert predictor(made).predict(*nothing, nothing[0]).shape == (0,)
-
-
-def test_each_kind_has_its_predictor(release, kind):
-    wanted = FactorPredictor if kind.startswith("factors") else NeighbourPredictor
-    assert type(predictor(release(kind))) is wanted
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_contributions_add_up_to_the_prediction(release, kind, seed):
     made = release(kind, n=N, seed=seed)
@@ -45,19 +30,6 @@ def test_contributions_add_up_to_the_prediction(release, kind, seed):
         predicted = predictor(made).predict(rated, ratings, EVERYTHING)
         np.testing.assert_allclose(start + found.sum(axis=0), predicted, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(predictor(made).contributions(rated, ratings, EVERYTHING[:0]).size, 0)
-
-
-def test_a_forgotten_level_would_be_noticed(release, kind, monkeypatch):
-    """Contributions of ratings as they are, not around the user's level, add up to something else."""
-    made = release(kind, n=N)
-    rated, ratings = list(people())[4]
-    predicted = predictor(made).predict(rated, ratings, EVERYTHING)
-    monkeypatch.setattr(NeighbourPredictor, "_level", lambda self, rated, residuals: np.zeros(N))
-    if kind.startswith("factors"):
-        monkeypatch.setattr(FactorPredictor, "fold_in", lambda self, rated, ratings: np.zeros(3))
-    start, _ = added_by_each(made, rated, ratings, N if kind.startswith("factors") else 2)
-    found = start + predictor(made).contributions(rated, ratings, EVERYTHING).sum(axis=0)
-    assert np.abs(found - predicted).max() > 1e-3
 
 
 def alike(release):

@@ -38,13 +38,6 @@ def test_each_next_one_has_the_largest_marginal_relevance(diversity, seed):
         assert found.tolist() == chosen_slowly(scores, similarity, n, diversity)
 
 
-def test_without_diversity_the_best_come_first_and_with_it_others():
-    """Else a function that ignores the similarity would pass the test before."""
-    scores, similarity = candidates(0)
-    assert diversify(scores, similarity, 5, 0).tolist() == [0, 1, 2, 3, 4]
-    assert diversify(scores, similarity, 5, 0.5).tolist() != [0, 1, 2, 3, 4]
-
-
 def test_twins_come_last():
     similarity = np.eye(4)
     similarity[0, 1] = similarity[1, 0] = 1

@@ -74,16 +74,8 @@ def test_the_matrix_is_one_of_chances():
     assert randomizer().per_slot == pytest.approx(np.log(matrix().max(axis=0) / matrix().min(axis=0)).max())
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
-@pytest.mark.full
-def test_slots_come_out_by_their_law(seed):
-    assert fits(frequencies(randomizer(), seed)) > ALARM
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(10, 30))
-def test_more_keys_give_the_law_too(seed):
-    assert fits(frequencies(randomizer(), seed)) > ALARM
+def test_slots_come_out_by_their_law():
+    assert fits(frequencies(randomizer())) > ALARM
 
 
 FAULTS = {

@@ -120,15 +120,6 @@ def test_every_cell_has_the_law_of_responses(symbols: int, rate: float) -> None:
         assert not alarms(check(answers, symbols, rate))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(10, 14))
-def test_more_seeds_have_the_law_too(seed: int) -> None:
-    for asked, check in ((None, checks), (ASKED, sample_checks)):
-        for rate in (0.17, 0.5):
-            answers = answered(ResponseRandomizer(6, -math.log(rate), asked), 6, seed)
-            assert not alarms(check(answers, 6, rate))
-
-
 def alike(turned: Bools) -> Bools:
     """The first cell of a row as the last of the row before it."""
     rows = turned.reshape(-1, WIDTH)
@@ -162,7 +153,7 @@ def test_a_chance_off_by_ten_percent_raises_its_alarm(symbols: int, rate: float)
             assert alarms(sample_checks(answers, symbols, rate))
 
 
-@pytest.mark.parametrize(("symbols", "rate"), LAWS)
+@pytest.mark.parametrize(("symbols", "rate"), LAWS[::4])
 def test_answers_that_are_never_the_first_symbol_raise_their_alarm(symbols: int, rate: float) -> None:
     answers = answered(ResponseRandomizer(symbols, -math.log(rate)), symbols, 1)
     first = (answers == 0) & (truth(symbols) != 0)

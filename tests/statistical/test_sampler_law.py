@@ -1,11 +1,11 @@
 """The law of the noise, by statistics: each check passes on the sampler and fails on a planted fault.
 
-A check gives a p-value and alarms below 1e-10. There are at most 15 checks, 2 laws and 9 scales in a suite: a
+A check gives a p-value and alarms below 1e-10. There are at most 15 checks, 2 laws and 6 scales in a suite: a
 right sampler raises an alarm for fewer than one choice in 1e6 of the seeds. The seeds are fixed: one that
 passes once always does.
 """
 
-import importlib.util
+import functools
 
 import numpy as np
 import pytest
@@ -17,10 +17,11 @@ from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
-SCALES = [0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 2.0**14, 2.0**30, 2.0**45]
+SCALES = [0.3, 1.0, 10.0, 1000.0, 2.0**30, 2.0**45]
 distributions = pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 
 
+@functools.lru_cache(maxsize=1)  # of several faults in a row
 def draws_of(distribution: Distribution, scale: float, size: int, seed: int = 0) -> Ints:
     return sampler.rounded(distribution, size, scale, Seeded(seed).key())
 
@@ -90,32 +91,22 @@ def alarms(p_values: dict[str, float]) -> set[str]:
     return {name for name, p in p_values.items() if p < ALARM}
 
 
-@distributions
-@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1000.0, 2.0**30, 2.0**45])
-@pytest.mark.full
-def test_two_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
-    draws = draws_of(distribution, scale, 2_000_000)
-    assert not alarms(fit(draws, distribution, scale, bins=100) | shape(draws, distribution, scale))
-    assert {"chi-square", "variance"} <= alarms(fit(draws, distribution, 0.99 * scale, bins=100))
-
-
 @pytest.mark.full
 @distributions
 @pytest.mark.parametrize("scale", SCALES)
-def test_twenty_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
-    draws = draws_of(distribution, scale, 20_000_000, seed=1)
+def test_ten_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
+    draws = draws_of(distribution, scale, 10_000_000, seed=1)
     assert not alarms(fit(draws, distribution, scale, bins=200) | shape(draws, distribution, scale))
-    assert {"chi-square", "variance"} <= alarms(fit(draws, distribution, 1.004 * scale, bins=200))
+    assert {"chi-square", "variance"} <= alarms(fit(draws, distribution, 1.005 * scale, bins=200))
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scale", [3.0, 2.0**45])
-def test_the_variance_is_right_to_a_tenth_of_a_percent(scale: float) -> None:
+def test_the_variance_is_right_to_a_tenth_of_a_percent() -> None:
     # 6e7 draws estimate it to 0.018 %: a right sampler is off by 0.1 % for one seed in 2e7.
     total = sum(
-        float(np.mean(draws_of(GAUSSIAN, scale, 5_000_000, seed).astype(float) ** 2)) for seed in range(12)
+        float(np.mean(draws_of(GAUSSIAN, 3.0, 5_000_000, seed).astype(float) ** 2)) for seed in range(12)
     )
-    ratio = total / 12 / moments(GAUSSIAN, scale)[0]
+    ratio = total / 12 / moments(GAUSSIAN, 3.0)[0]
     assert abs(ratio - 1) < 1e-3
     assert abs(ratio * 0.998 - 1) > 1e-3
 
@@ -201,26 +192,3 @@ def test_the_far_tail_has_its_law_too(distribution: Distribution, scale: float) 
     u = lowest + spread * (np.minimum(chance(sizes), 1) - lowest)
     assert stats.kstest(u, "uniform").pvalue > 1e-7
     assert stats.kstest(u**2, "uniform").pvalue < 1e-7
-
-
-@pytest.mark.full
-@pytest.mark.skipif(
-    importlib.util.find_spec("opendp") is None, reason="opendp is not installed: pip install opendp"
-)
-def test_opendp_draws_from_the_same_law() -> None:
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    size, sigma = 200_000, 3.0
-    # Its noise on real numbers, on a grid of 2^-20, rounded to integers: the same law to six digits.
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size), dp.l2_distance(T=float)
-    theirs = np.rint(dp.m.make_gaussian(*space, scale=sigma, k=-20)([0.0] * size)).astype(np.int64)
-
-    def p_value(ours: Ints) -> float:
-        table = [np.bincount(np.clip(draws, -9, 9) + 9, minlength=19) for draws in (ours, theirs)]
-        return float(stats.chi2_contingency(table).pvalue)
-
-    ours = draws_of(GAUSSIAN, sigma, size)
-    assert p_value(ours) > 1e-7
-    assert p_value(draws_of(GAUSSIAN, sigma * 1.04, size)) < 1e-7
-    assert p_value(rounded_down(ours)) < 1e-7

@@ -19,7 +19,7 @@ from hushrec.privacy import grant as grant_module
 from hushrec.release.synthesis import moments
 from hushrec.testing import Seeded, fit
 
-ITEMS, PEOPLE, EACH, RUNS, EPSILON = 30, 1000, 8, 140, 1.0
+ITEMS, PEOPLE, EACH, RUNS, EPSILON = 30, 1000, 8, 112, 1.0
 CATALOGUE = [f"i{k:02d}" for k in range(ITEMS)]
 DOMAIN = hr.Domain(CATALOGUE, max_users=2000, max_per_user=ITEMS)
 RATED = hr.Domain(CATALOGUE, scale=(1, 5, 1), max_users=2000, max_per_user=ITEMS)

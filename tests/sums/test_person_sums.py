@@ -29,14 +29,3 @@ def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, 
         largest = {name: max(largest.get(name, 0), ratio) for name, ratio in worst.items()}
     assert largest.pop("user counts") == (adjacency == "add-remove")
     assert min(largest.values()) > 0.9, "a bound this loose would not have noticed a fault"
-
-
-def test_a_forgotten_clip_is_found(search):
-    domain = search.domain(3, 3)
-    sums = PeopleSums(domain, "add-remove", "l1", 2.0)
-    wide = PeopleSums(domain, "add-remove", "l1", 4.0)
-
-    def careless(people):
-        return zip(sums.queries(), (values for _, values in wide.measure(people, np.ones(3))), strict=True)
-
-    assert search.exhaustive(domain, "add-remove", careless)["user sums"] > 1.9

@@ -5,7 +5,6 @@ are the integers that enter the grant. Users contribute independently once item 
 of its own below), so the exhaustive search moves one user and holds two others fixed.
 """
 
-import dataclasses
 import itertools
 from functools import lru_cache
 
@@ -225,25 +224,6 @@ def test_no_level_beyond_all_residuals_moves_a_covariance_by_more(norm):
     assert far_from_the_others(sums, lambda n: np.array([1.0, *[3.0] * (n - 1)]), level=-5.0) <= 1
 
 
-def test_residuals_that_reach_twice_as_far_are_found():
-    """The planted fault: ratings are clamped to twice the limit that Δ is computed from."""
-
-    class Wider(CovarianceSums):
-        def queries(self):
-            return CovarianceSums(
-                **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-            ).queries()
-
-        def entries(self, *arguments):
-            return dataclasses.replace(self, limit=2 * self.limit).clamped_twice_as_far(*arguments)
-
-        clamped_twice_as_far = CovarianceSums.entries
-
-    honest = covariance_sums(domain_of(40), "record", "add-remove", "l1", reg=1, clip=0.3)
-    wider = Wider(**{f.name: getattr(honest, f.name) for f in dataclasses.fields(honest)})
-    assert far_from_the_others(honest, one_against_all) <= 1 < far_from_the_others(wider, one_against_all)
-
-
 STARS = st.one_of(st.none(), st.integers(1, 5))
 
 
@@ -289,15 +269,6 @@ def test_no_heavy_user_moves_a_covariance_on_other_scales(norm, scale):
     for effect in np.linspace(scale[0], scale[1], 4):
         released = (np.full(200, effect), 0.0)
         assert climbed(sums, released, [1, 5] * 100, rng, epochs=400) <= 1
-
-
-@pytest.mark.parametrize("fault", [0.7, 0.5])
-def test_the_search_finds_a_sensitivity_that_is_too_small(fault, monkeypatch):
-    """The search would notice: with Δ understated by ``fault`` it finds a violation."""
-    sums = covariance_sums(domain_of(3), "user", "add-remove")
-    worst = worst_ratio(sums, [(np.array([1.0, 5.0, 1.0]), 0.0)], range(1, 6))
-    assert worst["covariance"] / fault > 1
-    assert worst["co-rating weights"] / fault > 1
 
 
 def test_the_search_finds_a_forgotten_centring():

@@ -154,16 +154,6 @@ def test_a_cluster_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
         assert same(measured, measure(stored["many blocks"]))
 
 
-def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
-    nobody = ratings.select(np.zeros(ratings.n_entries, dtype=bool))
-    none = packed(nobody, tmp_path / "nobody")
-    assert none.n_blocks == 0
-    for measure in STATISTICS.values():
-        here, there = measure(nobody), measure(none)
-        assert same(here, there)
-        assert not any(array.any() for array in here)
-
-
 def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     first = packed(ratings, tmp_path / "first", 90)
     absent = next(first.blocks()).n_users
@@ -202,56 +192,3 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
         for _ in range(2):
             source.total(lambda block, count, made=made: made(block), 1)
         assert len(calls) == times
-    assert len(made._made) <= 1, "nothing keeps what is made of blocks that are gone"
-
-
-def test_a_cluster_is_sent_nothing_that_was_made_of_other_people(ratings):
-    made = Once(np.size)
-    made(ratings)
-    assert made._made
-    assert made.__reduce__() == (Once, (np.size,))
-
-
-@pytest.mark.parametrize("name", ["covariance by user", "pairs"])
-def test_bands_have_the_same_bits_and_no_pass_more_than_its_most_cells(name, ratings, monkeypatch):
-    """Triangles that do not fit where the people are are summed band by band, in more passes."""
-    whole, passes, total = (STATISTICS | {"pairs": of_pairs})[name](ratings), [], People.total
-
-    def counted(people, add, *shapes, **weighted):
-        passes.append(sum(int(np.prod(shape)) for shape in shapes))
-        return total(people, add, *shapes, **weighted)
-
-    monkeypatch.setattr(People, "most_cells", 300)
-    monkeypatch.setattr(People, "total", counted)
-    assert same(whole, (STATISTICS | {"pairs": of_pairs})[name](ratings))
-    assert len(passes) > 2
-    assert max(passes) <= 300 + N_ITEMS + 2, "and what every pass computes anew"
-
-
-# -- each of these faults is found ------------------------------------------------------------------------
-
-
-def twice(people, add, *shapes, right=People.total, **weighted):
-    """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
-    *others, last = people.blocks()
-    again = right(last, add, *shapes, **weighted) if others else [0] * len(shapes)
-    return [one + more for one, more in zip(right(people, add, *shapes, **weighted), again, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "fault", "found"),
-    [
-        (People, "total", twice, {*STATISTICS}),
-        (
-            People,
-            "places",
-            lambda here: np.arange(here.n_users),
-            {"sums of people", "entries", "factor sums"},
-        ),
-    ],
-    ids=["a block is added twice", "people by place in the block"],
-)
-@pytest.mark.full
-def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
-    monkeypatch.setattr(owner, name, fault)
-    assert differing(ratings, [stored["many blocks"]]) == found

@@ -15,6 +15,7 @@ from hushrec.release.client import Client
 from hushrec.release.statement import Measured, Statement
 
 RANK, SIMILAR, PEOPLE = 2, 3, 5
+KINDS_OF_FACTORS = ("factors", "factors and people", "neighbours", "dense neighbours")
 
 
 def statement(**changes):
@@ -198,6 +199,6 @@ def forged():
     return forge
 
 
-@pytest.fixture(params=["factors", "factors and people", "neighbours", "dense neighbours"])
+@pytest.fixture(params=KINDS_OF_FACTORS)
 def kind(request):
     return request.param

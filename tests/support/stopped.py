@@ -18,10 +18,10 @@ def stopped(*, made: bool = False) -> Iterator[list[bytes]]:
     """
     finish, artefacts = Ledger.finish, list[bytes]()
 
-    def end(ledger: Ledger, grant: Grant, artefact: bytes, carried: str) -> None:
+    def end(ledger: Ledger, grant: Grant, artefact: bytes, carried: str = "") -> None:
         artefacts.append(artefact)
         if made:
-            finish(ledger, grant, artefact)
+            finish(ledger, grant, artefact, carried)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):

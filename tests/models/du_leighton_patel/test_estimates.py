@@ -134,13 +134,9 @@ def test_other_methods_are_not_counted_so():
     "change",
     [
         {"symbols": 5},
-        {"symbols": "six"},
         {"exponent": 0.0},
-        {"exponent": 0.1},
-        {"exponent": None},
         {"exponent": -1e6},
         {"answered": N_ITEMS + 1},
-        {"answered": 0},
         {"cells": 0, "answered": 1},
     ],
     ids=str,

@@ -1,7 +1,5 @@
 """Features of items, read from the lists that publishers make."""
 
-import datetime
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -73,13 +71,6 @@ def test_tables_with_a_header(tmp_path):
     assert chosen.names == ("tags=x", "tags=y", "year")
 
 
-def test_numbers_in_text_files_are_numbers(tmp_path):
-    file = written(tmp_path, "items.csv", "id,year,mixed\n1,1994,5\n007,,x\n3,2e3,\n")
-    found = read(file, DOMAIN)
-    assert found.names == ("year", "mixed=5", "mixed=x")
-    assert dense(found) == [[1994, 1, 0], [0, 0, 1], [2000, 0, 0], [0, 0, 0]]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
@@ -100,12 +91,6 @@ def test_what_cannot_be_read_is_explained(tmp_path, name, content, options, mess
         written(tmp_path, name, content)
     with pytest.raises(DomainError, match=message):
         read(tmp_path / name, DOMAIN, **options)
-
-
-def test_columns_of_other_types_are_refused(tmp_path):
-    pq.write_table(pa.table({"id": ["1"], "when": [datetime.date(1970, 1, 1)]}), tmp_path / "a.parquet")
-    with pytest.raises(DomainError, match="'when' is date32"):
-        read(tmp_path / "a.parquet", DOMAIN)
 
 
 def test_features_are_numbers_with_names():

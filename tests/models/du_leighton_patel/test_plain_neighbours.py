@@ -57,13 +57,6 @@ def test_it_lists_nobody_and_says_that_it_is_not_private(worlds, model, tmp_path
         assert client.predict({"3": 5}, ["48"])["48"] == pytest.approx(train.numbers().mean())  # unrated
 
 
-@pytest.mark.parametrize("model", [hr.UserKNN, hr.ItemKNN])
-@pytest.mark.parametrize("wrong", [{"n_neighbours": 0}, {"distance": "euclidean"}, {"power": 2}], ids=str)
-def test_settings_out_of_range_are_refused(model, wrong):
-    with pytest.raises(ConfigError, match=model.__name__):
-        model(**wrong)
-
-
 def test_a_catalogue_too_large_for_all_pairs_is_refused(worlds, monkeypatch):
     monkeypatch.setattr(item_knn, "_LARGEST", 49)
     with pytest.raises(ConfigError, match="at most 49 items"):

@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.documents.sentences import Groups
+from hushrec.models.du_leighton_patel.method import CELLS
+from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
+from hushrec.privacy.accounting.measurement import Responses
+from hushrec.sums.footprint import Footprint
 from hushrec.testing import Seeded
 
 
@@ -31,3 +36,41 @@ def test_at_a_delta_a_cell_may_have_more(ratings):
     loose = hr.RandomizedResponse().plan(wide, budget(50.0, 1e-6))
     assert loose.noisy[0].loss > 4 * pure.loss
     assert loose.epsilon <= 50
+
+
+# -- what any method's plan says, whatever it does to rows ------------------------------------------------
+
+
+DOMAIN = hr.Domain(range(8), scale=(1, 5, 1), max_users=50)
+SMALL = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
+
+
+class Toy(RandomizedResponse):
+    """As randomized response, but for how much room it takes."""
+
+    def footprint(self, plan, domain):
+        return Footprint(memory=3e6, each_rating=20)
+
+
+@pytest.fixture
+def event():
+    (booked,) = RandomizedResponse().plan(DOMAIN, SMALL).noisy
+    return booked
+
+
+def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
+    planned = Toy(sample=4).planned(DOMAIN, SMALL, event)
+    assert (planned.model, planned.settings["sample"]) == ("Toy", 4)
+    assert (planned.domain_digest, planned.max_users, planned.budget) == (DOMAIN.digest, 50, SMALL)
+    assert planned.measurements == (event,)
+    assert isinstance(event, Responses)
+    assert event.name == CELLS
+    assert "needs about 3 MB of memory" in planned.needs
+
+
+def test_what_an_event_does_not_cover_stands_in_the_plan(event):
+    groups = Groups.exact()
+    planned = Toy().planned(DOMAIN, SMALL, event, uncovered=groups)
+    assert planned.uncovered == groups
+    assert planned.caveats == (groups,)
+    assert Toy().planned(DOMAIN, SMALL, event).uncovered is None

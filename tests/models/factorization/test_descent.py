@@ -41,16 +41,6 @@ def same(one, other):
 # -- what is learned --------------------------------------------------------------------------------------
 
 
-def test_blocks_teach_what_the_ratings_do(ratings, blocks):
-    """Bit for bit where people do not take turns, which they do at small ranks, and not across blocks."""
-    (global_mean, whole), (other, parts) = survey(ratings, 1.0), survey(blocks, 1.0)
-    assert global_mean == other == ratings.numbers().mean()
-    np.testing.assert_array_equal(whole.person_counts, parts.person_counts)
-    np.testing.assert_array_equal(whole.item_counts, parts.item_counts)
-    assert same(learned(whole), learned(parts))
-    assert not same(learned(whole), learned(parts, regs=[0.05, 0.05, 0.06]))
-
-
 def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
     """In many blocks too, with people without ratings, who stay where they start."""
     users = [*ratings.users.to_pylist()[::-1], "u00007b", "z"]

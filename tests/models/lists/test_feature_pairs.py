@@ -1,11 +1,14 @@
-"""What features say of pairs, against the same by dense algebra; and what is left of useless ones."""
+"""What features say of counts and of pairs, against the same by dense algebra."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from hushrec.estimation.shrinkage import denoised_counts
 from hushrec.models.lists.estimate import pair_factors
+from hushrec.models.lists.estimate.feature_values import count_model
 from hushrec.models.lists.estimate.pair_factors import feature_factors
+from hushrec.privacy.noisy import Noisy
 
 N = 150
 
@@ -74,3 +77,48 @@ def test_features_that_explain_pairs_are_followed(world):
     assert error < 0.5 * np.linalg.norm(off_diagonal(pairs - mean)) / np.linalg.norm(off_diagonal(mean))
     sizes = (factors**2).sum(axis=0)
     assert (np.diff(sizes) <= 1e-9).all(), "the largest first"
+
+
+# -- counts that features let expect: near those that are there, and the mean where features say ----------
+
+
+MANY = 1000
+
+
+def noisy(counts, sigma, seed=1):
+    drawn = np.random.default_rng(seed).normal(0, sigma, len(counts))
+    return Noisy("item counts", counts + drawn, sigma, 1.0, None)
+
+
+@pytest.fixture
+def genres():
+    """Ten genres that differ by a factor of up to a hundred, and the counts of their items."""
+    rng = np.random.default_rng(0)
+    genre = rng.integers(0, 10, MANY)
+    table = csr_array(np.eye(10)[genre])
+    counts = np.exp(np.linspace(0, 4.6, 10)[genre]) * rng.gamma(1, size=MANY)
+    return table, counts
+
+
+def error(found, counts):
+    return float(np.sqrt(np.mean((found - counts) ** 2)))
+
+
+def test_features_predict_counts_that_the_noise_hides(genres):
+    table, counts = genres
+    seen = noisy(counts, 100.0)
+    expected = count_model(seen, [table]).expected
+    assert np.corrcoef(expected, counts)[0, 1] > 0.4
+    with_features, without = denoised_counts(seen, expected), denoised_counts(seen)
+    assert error(with_features, counts) < 0.85 * error(without, counts)
+    assert np.corrcoef(with_features, counts)[0, 1] > np.corrcoef(without, counts)[0, 1] + 0.2
+
+
+@pytest.mark.parametrize("sigma", [0.0, 10.0])
+def test_the_regression_says_what_items_to_come_expect(genres, sigma):
+    """Rows of the table times the coefficients; values that are too rare count for nothing."""
+    table, counts = genres
+    expected, intercept, coefficients = count_model(noisy(counts, sigma), [csr_array((MANY, 2)), table])
+    assert np.exp(intercept + table @ coefficients[2:]) == pytest.approx(expected, rel=1e-9)
+    assert (coefficients[:2] == 0).all()
+    assert np.corrcoef(coefficients[2:], np.linspace(0, 4.6, 10))[0, 1] > 0.95

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from hushrec.item_prior import FeatureGroup
 from hushrec.models.lists.estimate.feature_values import CountModel, place_items, value_table
@@ -80,12 +80,3 @@ def test_an_item_like_one_of_the_release_has_its_weights_and_direction(world):
     np.testing.assert_allclose(outputs, diagonal, rtol=1e-12)
     for name in ("item_scores", "item_factors", "value_starts", "value_columns"):
         np.testing.assert_array_equal(longer[name][: len(world.tensors[name])], world.tensors[name])
-
-
-def test_new_items_do_not_change_how_later_ones_are_placed(world):
-    first, second = world.table[:7], world.table[7:12]
-    both = place_items(world.tensors, world.made.constants, vstack([first, second]).tocsr())
-    one = place_items(world.tensors, world.made.constants, first)
-    again = place_items(one, {**world.made.constants, "placed_items": 7.0}, second)
-    for name, tensor in both.items():
-        np.testing.assert_allclose(again[name], tensor, rtol=1e-12)

@@ -4,14 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
-from hushrec.estimation.yearly_matrix import unpack_triangle
 from hushrec.models.lists.estimate.pair_factors import (
     Crowd,
     ItemFactors,
-    Muting,
-    clean_pairs,
     ease,
     muting,
     pair_factors,
@@ -139,29 +135,6 @@ def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
 
 
 # -- means that are expected ------------------------------------------------------------------------------
-
-
-def test_items_that_the_fit_leaves_out_stand_for_the_same_directions():
-    """Features reach all items, and the fit turns the factors that it starts from."""
-    rng = np.random.default_rng(6)
-    n, variance = 900, np.sort(np.random.default_rng(5).gamma(2, size=900))[::-1]
-    table = csr_array(np.eye(6)[rng.integers(0, 6, n)])
-    weights = Muting(np.ones(n), np.full(n, 1 / 30), variance / variance.mean())
-    rows = np.sqrt(weights.variance)[:, None] * (table @ rng.normal(size=(6, 4))) * 3
-    rows -= np.outer(weights.direction, weights.direction @ rows)
-    triangle = off_diagonal(rows @ rows.T) + rng.normal(0, 1.0, n * (n - 1) // 2)
-    found = clean_pairs(
-        unpack_triangle(triangle, len(variance)),
-        np.ones(len(variance)),
-        weights,
-        crowd(1.0, 5.0),
-        [table],
-        64,
-    ).factors
-    fitted, left = np.arange(500), np.arange(500, n)
-    for one, other in ((fitted, fitted), (fitted, left), (left, left)):
-        truth, products = rows[one] @ rows[other].T, found[one] @ found[other].T
-        assert np.corrcoef(truth.ravel(), products.ravel())[0, 1] > 0.95
 
 
 @pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 from functools import lru_cache
-from math import sqrt
 
 import numpy as np
 import pytest
@@ -283,51 +282,3 @@ def test_no_long_user_moves_the_pairs_by_more_than_delta_and_some_nearly_do(sear
 def with_unit(unit):
     for lens, one, other in long_users(unit, np.random.default_rng(6)):
         yield lens, unit, one, other
-
-
-@pytest.mark.full
-def test_users_who_are_not_normalised_are_found(search, monkeypatch):
-    """The weight of single interactions, 1/‖z‖, for whole users; and none for single interactions."""
-    right = project_users
-
-    def not_squared(block, lens, unit):
-        rows = right(block, lens, unit)
-        lengths = np.sqrt(np.maximum(rows.weight, 1) / 2.0**37) * 2**10  # 1/‖z‖
-        return rows._replace(weight=np.minimum(rows.weight / lengths, 2**24).astype(np.int64))
-
-    def not_at_all(block, lens, unit):
-        rows = right(block, lens, unit)
-        return rows._replace(weight=np.where(rows.weight > 0, 2**21, 0))
-
-    for unit, wrong in (("user", not_squared), ("record", not_at_all)):
-        monkeypatch.setattr(sums, "project_users", wrong)
-        assert worst(ratios(search, *pair) for pair in with_unit(unit))["item pairs"] > 1
-
-
-@pytest.mark.full
-def test_weights_that_are_rounded_up_are_found(search, monkeypatch):
-    right = project_users
-
-    def rounded_up(block, lens, unit):
-        rows = right(block, lens, unit)
-        return rows._replace(weight=rows.weight + (rows.weight > 0))
-
-    monkeypatch.setattr(sums, "project_users", rounded_up)
-    assert worst(ratios(search, *pair) for pair in with_unit("user"))["item pairs"] > 1
-
-
-def test_a_square_that_is_taken_off_twice_is_found(search, monkeypatch):
-    """b without its half leaves −(v·y)² v vᵀ/‖z‖² of a user."""
-    right = sums._correct
-    monkeypatch.setattr(
-        sums, "_correct", lambda packed, cross, square, v: right(packed, cross, 2 * square, v)
-    )
-    lens = lens_of(np.ones(6), [1, 1, 1, 0, 0, 0])
-    assert ratios(search, lens, "user", [0, 1, 2, 3], [])["item pairs"] > 1
-
-
-def test_the_bounds_are_those_that_the_page_states():
-    assert PairSums(100, "user").pairs.sensitivity == pytest.approx(sqrt(0.5), abs=1e-4)
-    assert PairSums(100, "record").pairs.sensitivity == pytest.approx(1, abs=2e-3)
-    assert PairSums(sums.LARGEST, "record").pairs.sensitivity < 1.03
-    assert PairSums(9, "record").popular_part.sensitivity == pytest.approx(sqrt(4 / 3), abs=1e-5)

@@ -8,7 +8,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
-from hushrec.models.lists.sums import PairSums
 from hushrec.release.top_n import Rows, top_n
 
 N, ITEMS = 20, 200
@@ -76,16 +75,6 @@ def test_without_noise_it_is_close_to_ease(halves, popular):
     assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
 
 
-@pytest.mark.parametrize("unit", ["user", "record"])
-@pytest.mark.full
-def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
-    """Held-out people give a standard error of about 0.005; the steps are several of them."""
-    found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
-    assert popular + 0.03 < found[0] < found[1] - 0.015
-    assert found[1] < found[2] + 0.005
-    assert found[2] > popular + 0.12
-
-
 def of_a_crowd(interactions, max_users):
     """The same interactions, with another bound on the number of people."""
     domain = hr.Domain(interactions.domain.items, max_users=max_users)
@@ -143,56 +132,6 @@ def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, 
     listed = lists(release, halves[0])
     assert np.isfinite(release.tensors["item_factors"][rare]).all()
     assert recall(listed, halves) > popular + 0.05
-
-
-def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
-    total = budget(4.0, "record")
-    hr.Ledger.create(tmp_path / "ledger.db", total)
-    made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
-    release = hr.Release.from_bytes(made.to_bytes())
-    assert release.kind == "linear items"
-    text = str(release.statement)
-    assert "any single interaction of yours" in text
-    assert text.replace("per record", "").count("rating") == 0
-    names = [each.name for each in release.statement.measurements]
-    assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs", "votes"]
-    client = hr.Client(made.save(tmp_path / "ease.safetensors"))
-    own = [*release.items[3:6]]
-    listed = client.recommend(own, ITEMS)
-    assert {line.item_id for line in listed} == {*release.items} - {*own}
-    g = release.tensors["item_factors"].astype(np.float64)
-    weights = ("input_weights", "output_weights", "intercept")
-    a, b, h = (release.tensors[name].astype(np.float64) for name in weights)
-    vector = a[3:6] @ g[3:6] + np.linalg.norm(a[3:6]) * h
-    place = release.items.index(listed[0].item_id)
-    assert listed[0].score == pytest.approx(b[place] * (vector @ g[place]), rel=1e-6)
-    popular = [line.item_id for line in client.recommend([], N)]
-    assert popular == [
-        release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
-    ]
-
-
-@pytest.mark.parametrize(
-    ("query", "unit", "epsilon", "part"),
-    [
-        ("pairs", "user", 4.0, 0.9),
-        ("pairs", "record", 4.0, 0.85),
-        ("popular_part", "user", 300.0, 0.95),
-    ],
-)
-@pytest.mark.full
-def test_a_search_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
-    """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
-    monkeypatch.setattr(PairSums, query, understated(getattr(PairSums, query), part))
-    assert max(hr.testing.search_neighbours(hr.PrivateEASE(), budget(epsilon, unit)).values()) > 1
-
-
-def understated(query, part):
-    def wrong(sums):
-        right = query.fget(sums)
-        return dataclasses.replace(right, sensitivity=part * right.sensitivity)
-
-    return property(wrong)
 
 
 @pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])

@@ -160,13 +160,13 @@ def handed(monkeypatch):
 
 @pytest.mark.parametrize("unit", ["user", "record"])
 def test_popularity_of_four_releases_has_a_quarter_of_the_noise(unit):
-    """Of 800 counts, the logarithm of a ratio of two variances has a standard error of .07."""
+    """Of 480 counts, the logarithm of a ratio of two variances has a standard error of .09."""
     total, truth = budget(1.0, unit), scores(exact(given(), hr.Popularity(), budget(1.0, unit)))
     errors = np.zeros(2)
-    for seed in range(20):
+    for seed in range(12):
         releases = year([given()] * 4, hr.Popularity(), total, [0.25] * 4, seed)
         errors += [np.square(scores(releases[at]) - truth).sum() for at in (0, -1)]
-    assert errors[1] < 0.4 * errors[0]
+    assert errors[1] < 0.45 * errors[0]
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.models.liu_wang_smola.chain import Posterior
+from hushrec.models.liu_wang_smola import chain as chain_module
+from hushrec.models.liu_wang_smola.chain import Posterior, sweep
 from support.chains import (
     FIXED,
     SETTINGS,
+    assert_alike,
     copied,
     disagreement,
     made,
     moments,
+    moved_by_place,
     people,
     predictions,
     started,
@@ -160,3 +163,39 @@ def test_a_temperature_is_a_scale_and_a_precision():
 
 
 VARIANCES = "level_variance", "user_variance", "item_variance"
+
+
+# -- gibbs sweeps: their law against a sampler that knows nothing of them, and whom they hear -------------
+
+
+@pytest.mark.full
+def test_a_star_moves_an_item_alike_wherever_its_person_stands():
+    """120 people rate one item of three; the first, the middle or the last of them gives it a star more.
+
+    As printed, with steps that are too long, the first moves it fourteen times as far as the last
+    (lab/tests/liu_wang_smola/test_langevin.py). Chains with and without the star draw the same numbers.
+    """
+    assert_alike(moved_by_place(sweep, SETTINGS, epochs=12, seeds=60))
+
+
+def test_how_many_rows_are_summed_at_once_changes_no_bit(monkeypatch):
+    states = []
+    for band in (1 << 25, 8 * 6 * 2):
+        monkeypatch.setattr(chain_module, "BAND", band)
+        chain, state = started(made(people(), 5), unclamped(0.5, 2), SETTINGS)
+        for _ in range(5):
+            chain.advance(state)
+        states.append(predictions(state).tobytes() + state.level.tobytes())
+    assert states[0] == states[1]
+
+
+def test_a_chain_that_starts_far_off_the_scale_comes_back(crowd):
+    """From effects where every prediction is clamped, which the normal proposals alone never leave."""
+    target = Posterior(scale=2.0, bound=12 * 25.0, rank=2)
+    chain, state = started(made(crowd, 12), target, SETTINGS)
+    state.item_effects[:6] += 10
+    before = chain.loss(state)
+    for _ in range(60):
+        chain.advance(state)
+    assert np.abs(state.item_effects).max() < 4
+    assert chain.loss(state) < before / 4

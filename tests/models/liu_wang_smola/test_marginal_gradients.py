@@ -40,23 +40,6 @@ def test_factors_beyond_floating_point_raise_nothing(size):
     assert np.abs(found).max() * STEP <= 1
 
 
-def test_no_ratings_give_nothing():
-    none = np.zeros(0)
-    for n in (0, 3):
-        found = marginal_gradients(
-            np.zeros(n + 1, np.int64),
-            none.astype(np.int32),
-            none,
-            np.ones((4, 2)),
-            1.0,
-            1.0,
-            np.ones(n),
-            np.ones(4),
-            STEP,
-        )
-        np.testing.assert_array_equal(found, np.zeros((4, 2), np.int64))
-
-
 def log_likelihood(data, factors, noise):
     """Σ ln N(x; 0, Q Qᵀ + noise · I) over people."""
     indptr, items, values, _ = data

@@ -3,15 +3,11 @@
 What is searched are the integers that enter the grant.
 """
 
-import dataclasses
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.models.liu_wang_smola import sums as person_gradients
 from hushrec.models.liu_wang_smola.sums import RidgeGradients
 from support.people import HEAVY, SCALES, on_sphere, person
 
@@ -75,53 +71,3 @@ def test_who_rated_much_gives_what_he_may_and_no_more(search):
     print(f"largest ratios at home: {found}")
     assert max(found) <= 1
     assert min(found) > 0.98, "truncation takes next to nothing"
-
-
-def test_an_understated_contribution_is_found(search, monkeypatch):
-    gradients = RidgeGradients(search.domain(200, 3), 4, 1, 0.8, 1.5)
-    honest = gradients.query(1)
-    monkeypatch.setattr(
-        RidgeGradients, "query", lambda self, number: dataclasses.replace(honest, sensitivity=0.97 * 1.5)
-    )
-    factors = on_sphere(200, 4, 1.0, 2)
-    assert gave(search, gradients, HEAVY, factors, 0.1, np.full(200, 3.0), np.random.default_rng(1)) > 1
-
-
-def test_gradients_clipped_rating_by_rating_are_found(search, monkeypatch):
-    """Each of 200 ratings within the bound is √200 times too much."""
-
-    def each(indptr, items, values, factors, ridge, bound, clip, step, **_):
-        sums = np.zeros(factors.shape, dtype=np.int64)
-        for start, stop in itertools.pairwise(indptr):
-            mine, own = items[start:stop], values[start:stop]
-            q = factors[mine]
-            taste = np.linalg.solve(q.T @ q + ridge * np.eye(factors.shape[1]), q.T @ own)
-            given = np.clip(own - q @ taste, -bound, bound)[:, None] * taste
-            norms = np.linalg.norm(given, axis=1, keepdims=True)
-            given *= np.minimum(1, clip / np.maximum(norms, 1e-300))
-            np.add.at(sums, mine, np.trunc(given / step).astype(np.int64))
-        return sums
-
-    monkeypatch.setattr(person_gradients, "ridge_gradients", each)
-    gradients = RidgeGradients(search.domain(200, 3), 4, 1, 0.8, 0.2)
-    factors = on_sphere(200, 4, 1.0, 2)
-    assert gave(search, gradients, HEAVY, factors, 0.1, np.full(200, 3.0), np.random.default_rng(1)) > 5
-
-
-def test_gradients_rounded_to_nearest_are_found(search, monkeypatch):
-    """On a coarse grid the entries of one who rated much may all round up; truncated they never do."""
-
-    def nearest(indptr, items, values, factors, ridge, bound, clip, step, **_):
-        fine = right(indptr, items, values, factors, ridge, bound, clip, step * 2.0**-20)
-        return np.rint(fine * 2.0**-20).astype(np.int64)
-
-    right = person_gradients.ridge_gradients
-    monkeypatch.setattr(person_gradients, "_STEP_BITS", 2)
-    gradients = RidgeGradients(search.domain(200, 3), 1, 1, 4.0, 0.125)
-    factors, effects, rng = np.ones((200, 1)), np.zeros(200), np.random.default_rng(1)
-    row = [4] * 61 + [None] * 139  # 0.125/√61 is 0.51 steps
-    ratios = []
-    for kernel in (right, nearest):
-        monkeypatch.setattr(person_gradients, "ridge_gradients", kernel)
-        ratios.append(gave(search, gradients, row, factors, 13.0, effects, rng))
-    assert ratios[0] <= 1 < 1.5 < ratios[1]

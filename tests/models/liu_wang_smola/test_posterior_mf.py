@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 
 
@@ -71,10 +70,3 @@ def test_who_asks_for_a_little_counts_for_a_little(world, budget):
         for release in (little, half, full)
     ]
     assert 0 < away[0] < away[1] < away[2]
-
-
-def test_models_that_give_everybody_the_same_refuse_those_who_ask(choosing, budget):
-    with pytest.raises(BudgetUnsupported, match="use PosteriorMF or PosteriorSampleMF with unit"):
-        fitted(choosing, hr.GlobalEffects(), user(budget))
-    with pytest.raises(BudgetUnsupported, match="epsilon"):
-        fitted(choosing, hr.UserLevelSGD(rank=2, epochs=2), user(budget))

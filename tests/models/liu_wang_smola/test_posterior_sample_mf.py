@@ -55,20 +55,6 @@ def test_without_noise_the_loss_has_the_ratings_own_variance(world):
     assert sampled()._target(world[0].domain, 0.0).scale == 1 / (2 * RATING_VARIANCE * 4.0**2)
 
 
-def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, "user", delta=1e-6), max_releases=2)
-    release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger, accept="weak")
-    assert not release.statement.private
-    assert [caveat.kind for caveat in release.statement.caveats] == ["convergence"]
-    planned = hr.plan(world[0].domain, sampled(), pure(budget, 50.0))
-    assert "only if the chain has converged" in str(planned), "before it is paid for"
-    assert "R̂" in str(release.statement)
-    assert "NOT CONVERGED" in str(release.statement), "forty epochs are too few"
-    assert (release.kind, release.users) == ("factors", ())
-    after = hr.fit(world[0], hr.GlobalEffects(), budget(1.0, "user"), ledger=ledger)
-    assert [caveat.kind for caveat in after.statement.caveats] == ["convergence"]
-
-
 @pytest.mark.full
 def test_a_sample_predicts_better_the_more_it_may_tell(rmse, budget):
     errors = [rmse(sampled(), pure(budget, epsilon)) for epsilon in (10.0, 1e5)]

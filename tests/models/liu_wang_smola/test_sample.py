@@ -7,7 +7,6 @@ from hushrec.errors import ConfigError
 from hushrec.models.liu_wang_smola.chain import Posterior
 from hushrec.models.liu_wang_smola.sample import sample
 from support.chains import FIXED, KEY, SETTINGS, made, people
-from support.packed import packed
 
 
 def draw(ratings, settings=SETTINGS, target=None, key=KEY, **options):
@@ -41,19 +40,6 @@ def test_who_has_no_weight_leaves_no_bit(crowd):
 
     assert bits(draw(made(crowd, 12), weigh=weigh(0.0))) == bits(without)
     assert bits(draw(made(crowd, 12), weigh=weigh(1e-3))) != bits(without)
-
-
-@pytest.mark.full
-def test_blocks_are_the_same_as_ratings_in_memory(crowd, tmp_path):
-    """Bit for bit, however they are cut, and with somebody dropped."""
-    ratings = made(crowd, 12)
-    absent = {"weigh": lambda block: (np.array(block.users.to_pylist()) != "u003").astype(float)}
-    everybody, but_one = bits(draw(ratings)), bits(draw(ratings, **absent))
-    for size in (40, 400):
-        blocks = packed(ratings, tmp_path / str(size), size)
-        assert blocks.n_blocks > 1
-        assert bits(draw(blocks)) == everybody
-        assert bits(draw(blocks, **absent)) == but_one
 
 
 def test_a_chain_that_cannot_come_in_range_is_refused(crowd):

@@ -49,19 +49,6 @@ def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(bud
     assert parts[0] < parts[1] < parts[2]
 
 
-@pytest.mark.parametrize("scale", [(1, 5, 1), (1, 10, 1)])
-def test_the_clip_is_a_fraction_of_the_scales_width(budget, scale):
-    domain = domain_of(scale=scale)
-
-    def chosen(**settings):
-        sums = CovarianceSettings(**settings).sums(domain, budget(), "l2")
-        return sums.clip / domain.scale.span, sums.reg, sums.contribution_cap, sums.offset, sums.limit
-
-    half = domain.scale.span / 2
-    assert chosen() == (0.1625, 300, 2.16, 5, half)  # of 12 items that a user may rate
-    assert chosen(clip=0.125, reg=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
-
-
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
 @pytest.mark.parametrize("scale", [(1, 5, 1), (4, 20, 4)])
 def test_every_way_finds_a_planted_factor(budget, way, scale):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.scores import MULTIPLIED, InnerProducts, Rows
+from hushrec.release.predictors.scores import MULTIPLIED, InnerProducts
 
 ITEMS, USERS = 301, 17
 
@@ -26,18 +26,6 @@ def test_rough_scores_are_within_their_bound(width, scale):
     found = InnerProducts(rows).scores(vectors)
     off = np.abs(found.rough - found.exact(*all_pairs()).reshape(USERS, ITEMS))
     assert (off <= found.error[:, None]).all()
-
-
-@pytest.mark.parametrize("width", [2, 66, 700])
-def test_the_bound_is_of_use(width):
-    """A hundred times less would not hold, and errors are small beside the scores."""
-    rows, vectors = drawn(width)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    found = InnerProducts(rows).scores(vectors)
-    off = np.abs(found.rough - found.exact(*all_pairs()).reshape(USERS, ITEMS))
-    assert (off > found.error[:, None] / 100 / width).any()
-    assert (found.error < 1e-3 * np.linalg.norm(vectors, axis=1)).all()
-    assert found.rough.dtype == np.float32
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 17, 66, 700])
@@ -70,11 +58,3 @@ def test_no_product_is_large_enough_for_several_blas_threads(width, monkeypatch)
     assert (InnerProducts(rows).scores(vectors).rough == 0).all()
     assert sum(sizes) == 20_000 * 40 * width
     assert max(sizes) <= MULTIPLIED
-
-
-def test_parts_of_rows():
-    rows = Rows(np.array([0, 2, 2, 5]), np.arange(5, dtype=np.int32), np.arange(5.0))
-    assert rows.n_users == 3
-    part = rows.part(1, 3)
-    assert part.indptr.tolist() == [0, 0, 3]
-    assert part.items.tolist() == part.values.tolist() == [2, 3, 4]

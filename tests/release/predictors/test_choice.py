@@ -7,7 +7,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors import factor_predictor
 from hushrec.release.predictors.scores import choice
 
 LIKE = 4
@@ -85,11 +84,3 @@ def test_lists_are_as_good_as_popularity_where_users_choose_by_nothing_else():
     stars, popularity, default = hits(netflix_like(1500, 300, 60_000, seed=0), hr.CovarianceSVD(rank=4))
     assert default > popularity - 0.02
     assert stars < popularity - 0.2
-
-
-def test_what_users_chose_says_what_they_like(chosen, monkeypatch):
-    model = hr.CovarianceSVD(rank=4)
-    *_, default = hits(chosen, model)
-    monkeypatch.setattr(factor_predictor, "ABSENCE", 0.0)
-    *_, stars_alone = hits(chosen, model)
-    assert default > stars_alone + 0.01

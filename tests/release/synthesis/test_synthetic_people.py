@@ -1,9 +1,6 @@
 """Synthetic people: reproducible, of every kind of release that has them, and what is said of them."""
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import suppress
 
 import numpy as np
@@ -11,10 +8,11 @@ import pandas as pd
 import pytest
 
 import hushrec as hr
-from hushrec.data.synthetic import interactions
+from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ReleaseError
 from hushrec.release.synthesis import synthetic_people
-from hushrec.release.synthesis.synthetic_people import SyntheticPeople
+from hushrec.release.synthesis.moments import lengths_with
+from hushrec.release.synthesis.synthetic_people import RatedPeople, _normal_cdf
 from support.releases import linear_items, ranker, release
 
 
@@ -39,34 +37,6 @@ def test_another_seed_draws_other_items_also_where_everybody_has_as_many(fitted,
     monkeypatch.setattr(type(people[0].lengths), "quantiles", lambda _, n: np.full(n, 12))
     first, other = (pd.DataFrame(one.columns()) for one in people)
     assert not first["item_id"].equals(other["item_id"])
-
-
-@pytest.mark.full
-def test_rows_do_not_depend_on_the_threads(fitted, tmp_path):
-    path = fitted.save(tmp_path / "r.safetensors")
-    code = (
-        "import hushrec as hr, hashlib, sys;"
-        "c = hr.Release.open(sys.argv[1]).synthesize(400).columns();"
-        "print(hashlib.sha256('\\n'.join(c['user_id'] + ' ' + c['item_id']).encode()).hexdigest())"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            env={**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for threads in (1, 2)
-    }
-    assert len(digests) == 1
-
-
-@pytest.mark.full
-def test_blocks_of_people_do_not_change_their_number(fitted, monkeypatch):
-    monkeypatch.setattr(synthetic_people, "_CELLS", 80 * 7)
-    blocks = [*fitted.synthesize(50).blocks()]
-    assert [block.n_users for block in blocks] == [7] * 7 + [1]
 
 
 @pytest.mark.full
@@ -165,13 +135,64 @@ def test_a_release_without_a_guarantee_gives_rows_without_one(fitted):
     assert "promise nothing" in fitted.synthesize(5).sayings()[1]
 
 
-def test_a_number_of_items_that_is_declared(fitted):
-    assert SyntheticPeople(fitted, 10, mean_items=5.0).lengths.mean == pytest.approx(5.0, rel=1e-6)
-
-
 def test_numbers_from_which_nobody_can_be_drawn_are_refused():
     for hi in (1e200, 1e308):
         with pytest.raises(ReleaseError, match="numbers are unusable"):
             release(scale=(0.0, hi, 1.0)).synthesize(3)
     capless = ranker(**linear_items(1, 6), items=tuple("abcdef"), settings={"contribution_cap": None})
     assert capless.synthesize(3).lengths.most == 3
+
+
+# -- synthetic people of a release of ratings -------------------------------------------------------------
+
+
+def drawn(made, n=20_000, each=20.0):
+    lengths = lengths_with(each, np.inf, len(made.items))
+    rng = np.random.default_rng(0)
+    return RatedPeople(made, lengths).draw(rng.permutation(lengths.quantiles(n)), rng)
+
+
+@pytest.fixture(scope="module")
+def rated():
+    return hr.baseline(netflix_like(800, 60, 20_000, 0), hr.CovarianceSVD(rank=4))
+
+
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.full
+def test_items_have_the_released_means(rated, planted, monkeypatch):
+    """A planted fault: ratings are clamped, and their means are not solved for."""
+    if planted:
+        monkeypatch.setattr(synthetic_people, "_ROUNDS", 0)
+    rows = drawn(rated)
+    n = np.bincount(rows.items, minlength=60)
+    means = np.bincount(rows.items, rows.values, 60) / n
+    stated = np.clip(rated.tensors["item_effects"] + rated.constants["user_mean"], 1, 5)
+    worst = abs(means - stated)[n > 500].max()
+    assert (worst < 0.08) is not planted
+
+
+def test_ratings_are_on_the_scale():
+    made = release(n=30, scale=(1.0, 5.0, 0.5))
+    values = drawn(made, 500, 10.0).values
+    assert set(np.unique(values)) <= set(np.arange(1, 5.5, 0.5))
+
+
+def test_tastes_show_in_the_residuals():
+    """Ratings of two items with opposite factors fall as the other's rise."""
+    made = release(n=6, rank=1, scale=(1.0, 5.0, 1.0))
+    made.tensors["item_factors"][:, 0] = [0.9, -0.9, 0, 0, 0, 0]
+    made.tensors["item_effects"][:] = 3
+    made.constants["user_variance"] = 1e-6
+    rows = drawn(made, 4000, 3.0)
+    table = np.full((4000, 6), np.nan)
+    person = np.repeat(np.arange(4000), np.diff(rows.indptr))
+    table[person, rows.items] = rows.values
+    both = np.isfinite(table[:, :2]).all(axis=1)
+    assert np.corrcoef(table[both, 0], table[both, 1])[0, 1] < -0.3
+
+
+def test_the_normal_distribution_function():
+    from scipy.special import ndtr
+
+    x = np.linspace(-8, 8, 1001)
+    assert _normal_cdf(x) == pytest.approx(ndtr(x), abs=1e-7)
