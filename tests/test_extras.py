@@ -45,7 +45,8 @@ main()
 """
 DOCUMENTS = """
 from hushrec.documents import html, terminal
-from hushrec.documents.schema import statement_schema, to_json
+from hushrec.documents.document import to_json
+from hushrec.documents.schema import statement_schema
 from hushrec.release.statement import placeholder_statement
 
 document = placeholder_statement().document()
