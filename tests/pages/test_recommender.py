@@ -145,6 +145,6 @@ def test_own_stars_are_kept_by_ledger_or_else_by_catalogue(release, statement, t
 def test_the_full_statement_is_among_the_files(saved, tmp_path):
     found = _written(saved, tmp_path / "page")
     page = (tmp_path / "page" / found["statement"]).read_text("utf-8")
-    assert Client(saved).release.statement.sentences()["sentence"] in read(page)
+    assert Client(saved).release.statement.says()["sentence"] in read(page)
     assert addresses(page) == ["icon.svg", "document.css", "./"]
     assert {"statement.html", "document.css"} <= found["files"].keys()

@@ -225,10 +225,13 @@ def _text_table(path: Path, separator: str | None, quotes: bool, column: str | N
     if not failed:
         if not names:
             return None, "it is not a table with a header"
-        if len(names) == 1 and (mark := divided_by(names[0])):
+        mark, name = divided_by(names[0]) if len(names) == 1 else ("", "")
+        if mark:
+            typed = "$'\\t'" if mark == "\t" else f"'{mark}'"
+            option = f"give separator={mark!r} (--separator {typed}), or " if len(mark) == 1 else ""
             raise DomainError(
-                f"{path} cannot be read as a list of ids: its columns seem to be divided by {mark}; give "
-                "separator= (--separator) if that is one character, or write it with commas, as .csv"
+                f"{path} cannot be read as a list of ids: its columns seem to be divided by {name}; "
+                f"{option}write it with commas, as .csv"
             )
         if headed and any(name[:1].isdecimal() for name in names) and not any(map(str.isidentifier, names)):
             return None, (

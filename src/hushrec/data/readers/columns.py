@@ -22,9 +22,9 @@ _MARKS = {
 _SHOWN = 12  # names in an error: chosen by hand
 
 
-def divided_by(line: str) -> str:
-    """Name the separator that a line holds; empty if it holds none."""
-    return next((name for mark, (name, _) in _MARKS.items() if mark in line), "")
+def divided_by(line: str) -> tuple[str, str]:
+    """Return the separator that a line holds, and its name; both empty if it holds none."""
+    return next(((mark, name) for mark, (name, _) in _MARKS.items() if mark in line), ("", ""))
 
 
 def divided(line: str) -> str:
