@@ -166,7 +166,7 @@ def test_cells_get_it_too_and_what_stays_below_the_threshold_is_dropped():
 def test_a_draw_gets_one_key_and_keys_follow_each_other():
     draw = Measurement("draw", 1.0, "loss", 1.0, 3, noise=4.0)
     measured = run(draw, NORMAL)
-    assert measured.sample_posterior(draw.listed, lambda key: key) == Seeded(3).key()
+    assert measured.sample(draw.listed, lambda key: key, 1) == Seeded(3).key()
     after = measured.measure(NORMAL.listed, STEPS).values
     assert (after != run(draw, NORMAL).measure(NORMAL.listed, STEPS).values).any()
     assert measured.noise(draw.listed) == 4.0
