@@ -100,13 +100,11 @@ class LandmarkItems(PrivateModel):
 
     rank: int = Field(default=128, ge=2, le=4096)
     """number of landmarks, the items with the largest noisy counts, and largest number of factors."""
-    contribution_cap: float = Field(default=30.0, ge=1, le=1000)
-    """number of items up to which a user counts in full among the item counts."""
     reg: float = Field(default=50.0, gt=0)
     """ridge λ in weighted users, to which twice the edge of the noise is added."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
-        return [self._counts(domain, terms).query, self._pairs(domain).query]
+        return [ItemCounts(domain, terms.unit).query, self._pairs(domain).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """A tenth for the counts, which only have to find the landmarks."""
@@ -118,7 +116,7 @@ class LandmarkItems(PrivateModel):
         Privacy: charged (the measurements of ``queries``).
         """
         domain = people.domain
-        counts, pairs = self._counts(domain, run.terms), self._pairs(domain)
+        counts, pairs = ItemCounts(domain, run.terms.unit), self._pairs(domain)
         of_items, of_pairs = self.queries(domain, run.terms)
         popularity = run.measure(of_items, lambda: counts.measure(people)).values
         landmarks = np.argsort(-popularity, kind="stable")[: pairs.n_landmarks]
@@ -128,9 +126,6 @@ class LandmarkItems(PrivateModel):
             return score_release(self, domain, popularity)
         ones, no_intercept = np.ones(domain.n_items), np.zeros(factors.shape[1])
         return linear_release(self, domain, LinearWeights(factors, ones, ones, no_intercept), popularity)
-
-    def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
-        return ItemCounts(domain, terms.unit, self.contribution_cap)
 
     def _pairs(self, domain: Domain) -> LandmarkPairs:
         return LandmarkPairs(min(self.rank, domain.n_items), domain.n_items)

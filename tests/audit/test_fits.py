@@ -104,7 +104,7 @@ KINDS = pytest.mark.parametrize("kind", [BUDGET, RATING], ids=["user", "record"]
     "kind", [BUDGET, pytest.param(RATING, marks=pytest.mark.full)], ids=["user", "record"]
 )
 def test_every_branch_is_audited(kind, monkeypatch):
-    """Each part looks into both: the pairs, and the counts again."""
+    """Each part looks into all three: pairs, counts again, and both."""
     monkeypatch.setattr("hushrec.audit.fits.RANDOM", 2)
     monkeypatch.setattr("hushrec.audit.fits.ROUNDS", 2)
     steps = []
@@ -114,8 +114,8 @@ def test_every_branch_is_audited(kind, monkeypatch):
     assert [done for done, _ in steps] == list(range(1, total + 1))
     search, replay, canary = found.findings
     extreme = len(CLICKS.pairs(kind.unit, "add-remove"))
-    assert (replay.tries, search.tries) == (2 * (extreme + REPLAYED), total - 1 - replay.tries)
-    assert (canary.tries, canary.mistaken) == (2000, 1e-6)
+    assert (replay.tries, search.tries) == (3 * (extreme + REPLAYED), total - 1 - replay.tries)
+    assert (canary.tries, canary.mistaken) == (3000, 1.5e-6)
 
 
 def led(model, kind, world):

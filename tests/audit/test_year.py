@@ -24,9 +24,9 @@ from hushrec.testing import Seeded, year
 
 USER, RECORD, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 SHARES, UNEVEN = (0.5, 0.25, 0.25), (0.02, 0.02, 0.96)
-PAIRS, RECORDS, COUNTS, FAINT = (
+PAIRS, RECORDS, COUNTS, BLURRED = (
     dict(zip(("item counts", "crowd size"), sizes, strict=True))
-    for sizes in ((2.0**12, 1.0), (2.0**16, 2.0**14), (2.0**-30, 2.0**12), (8.0, 1.0))
+    for sizes in ((2.0**12, 1.0), (2.0**16, 2.0**14), (2.0**-30, 2.0**12), (128.0, 1.0))
 )
 """What noisy values are multiplied by, to lead a fit into a branch: noise may release any values."""
 FEW = {"covariance": {"pair_items": 3}, "rank": 2}
@@ -48,7 +48,7 @@ CASES = {
     "ease of counts": (hr.PrivateEASE(rank=2), USER, ()),
     "ease that loses and finds pairs": (hr.PrivateEASE(rank=2), USER, (PAIRS, COUNTS, PAIRS)),
     "ease that is voted down": (hr.PrivateEASE(rank=2), USER, ({**PAIRS, "votes": -8.0},) * 3),
-    "ease that waits": (hr.PrivateEASE(rank=2), USER, (FAINT,) * 3),
+    "ease of blurred counts": (hr.PrivateEASE(rank=2), USER, (BLURRED,) * 3),
 }
 BRANCHES = {
     "ease, user": ["pairs"] * 3,
@@ -58,7 +58,7 @@ BRANCHES = {
     "ease of counts": ["counts"] * 3,
     "ease that loses and finds pairs": ["pairs", "counts", "pairs"],
     "ease that is voted down": ["pairs"] * 3,
-    "ease that waits": ["pairs", "pairs", "counts"],
+    "ease of blurred counts": ["pairs", "both", "both"],
 }
 PRESENT = {
     "always": (True, True, True),
@@ -72,7 +72,7 @@ def slow(*names):
 
 
 def shares_of(name):
-    return UNEVEN if name == "ease that waits" else SHARES
+    return UNEVEN if name == "ease of blurred counts" else SHARES
 
 
 def total_of(protected, epsilon=4.0, delta=1e-6):
@@ -198,7 +198,7 @@ def warm(name):
 # -- record and replay ------------------------------------------------------------------------------------
 
 
-FAST = ("popularity, user", "effects, record", "svd of a head, user", "ease, user", "ease that waits")
+FAST = ("popularity, user", "effects, record", "svd of a head, user", "ease, user", "ease of blurred counts")
 EACH = pytest.mark.parametrize("name", [*FAST, *slow(*(name for name in CASES if name not in FAST))])
 
 

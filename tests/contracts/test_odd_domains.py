@@ -183,7 +183,7 @@ FORMS: dict[str, list[Any]] = {
         hr.PosteriorSampleMF(rank=2, chain=SHORT, margin=0.0),
     ],
     "AdaptiveFactors": [hr.AdaptiveFactors(), hr.AdaptiveFactors(split={"covariance": 0.01})],
-    "Popularity": [hr.Popularity(), hr.Popularity(contribution_cap=1)],
+    "Popularity": [hr.Popularity()],
     "PrivateEASE": [
         hr.PrivateEASE(),
         hr.PrivateEASE(rank=1, pair_items=2),

@@ -104,7 +104,9 @@ def test_neighbours_cannot_be_told_apart(protected, model):
 def test_neighbours_cannot_be_told_apart_by_factors_of_pairs(protected, model, monkeypatch):
     """Five users are no crowd, so the model is kept from ranking them by popularity."""
     monkeypatch.setattr(private_ease, "TASTE", 0.0)
-    monkeypatch.setattr(private_ease, "FEWEST_ITEMS", {"user": 0.0, "record": 0.0})
+    monkeypatch.setattr(private_ease, "FEWEST_ITEMS", 0.0)
+    monkeypatch.setattr(private_ease, "CLEAR", 0.0)
+    monkeypatch.setattr(private_ease, "LEAST_CLEAR", 0.0)
     budget = budget_of(protected, epsilon=50.0)
     seen = watch(everybody(model), built(model), budget)
     assert hr.Release.from_bytes(seen.release).kind == "linear items"

@@ -25,8 +25,6 @@ def test_the_baseline_is_of_the_smallest_unit_that_is_supported(kind):
 @pytest.mark.parametrize("cap", [2.0**29, 1e300, math.inf])
 def test_a_contribution_cap_beyond_what_anybody_has_is_refused(cap):
     for declared in (
-        lambda: hr.Popularity(contribution_cap=cap),
-        lambda: hr.PrivateEASE(contribution_cap=cap),
         lambda: hr.GlobalEffects(effects={"contribution_cap": cap}),
         lambda: hr.CovarianceSVD(covariance={"contribution_cap": cap}),
     ):

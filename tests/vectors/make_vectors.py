@@ -93,7 +93,7 @@ def linear_items():
     """Of likes, with values of features, which no score needs."""
     return Release(
         model="Vectors",
-        settings={"contribution_cap": 30},
+        settings={},
         items=FILMS,
         scale=(1.0, 5.0, 1.0),
         likes=4.0,

@@ -48,17 +48,18 @@ def audit(
     broad = World.broad(domain, model.feedback)
     kind = budget.unit, budget.adjacency
     planned, extreme = plan(world.domain, model, budget), len(world.pairs(*kind))
-    shared, all_branches = (len(one.branches) or 1 for one in (planned, plan(broad.domain, model, budget)))
-    # For each branch the extreme pairs twice (search, replay), the random ones and the climb.
-    total = all_branches * (2 * extreme + RANDOM + ROUNDS + REPLAYED) + shared * extreme + 1
-    number = itertools.count(1)
+    number, led = itertools.count(1), [(world, "", UNCHANGED)]
+
+    def total() -> int:
+        """Count the pairs: of each branch the extreme ones twice or more, the random ones and the climb."""
+        widened = sum(where is world for where, *_ in led)
+        return len(led) * (2 * extreme + RANDOM + ROUNDS + REPLAYED) + widened * extreme + 1
 
     def step() -> None:
-        progress(next(number), total)
+        progress(next(number), total())
 
     first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
     results, findings = list[Found](), [_sample_finding(name) for name in first.samples]
-    led = [(world, "", UNCHANGED)]
     if first.measured:
         try:
             led = leads(model, budget, world, wide, broad)
@@ -89,7 +90,7 @@ def audit(
         tries = max(40, min(runs, draws.CANARIES))
         proven = draws.listen_to_draws(model, budget, canaries=tries, seed=seed)
         findings.append(Finding("canary", tries, min(proven, LARGEST), mistaken=2 * MISTAKEN))
-    progress(total, total)
+    progress(total(), total())
     claim = {"model": type(model).__name__, "settings": model.settings(), **budget.model_dump()}
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings), claim)
 

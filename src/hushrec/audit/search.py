@@ -26,7 +26,7 @@ RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""
 _LEADS = 200
 """Attempts to lead a fit into all branches; chosen by hand."""
-_POWERS = -10, 0, 4, 8, 10, 20
+_POWERS = -10, *range(11), 20
 """Powers of two that noisy values are multiplied by; chosen by hand."""
 
 
@@ -87,7 +87,7 @@ def leads(
     Args:
         model, budget: as for ``search``; one without branches has one, which has no name.
         world, wide: whose usual users are fitted; in both worlds the same branch is taken.
-        broad: is fitted for branches that fewer items do not have.
+        broad: is fitted for branches that fewer items do not have, or into which nothing leads both worlds.
 
     Returns:
         For each branch the world to search, its name and the factors.
@@ -99,12 +99,14 @@ def leads(
     """
     names, of_broad = (names_of(plan(one.domain, model, budget).noisy) for one in (world, broad))
     shared = _leads(model, budget, names, world, wide) if names else {"": UNCHANGED}
-    further = _leads(model, budget, [name for name in of_broad if name not in names], broad)
+    further = _leads(model, budget, [name for name in of_broad if name not in shared], broad)
+    if missing := {*names, *of_broad} - {*shared, *further}:
+        raise Leak(f"no noisy values lead to branch {min(missing)}")
     return [(world, *lead) for lead in shared.items()] + [(broad, *lead) for lead in further.items()]
 
 
 def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -> dict[str, Factors]:
-    """Find what leads the fits in all worlds into each of some branches."""
+    """Find what leads the fits in all worlds into some branches; not every branch may have it."""
     missing, factors_of = {*names}, dict[str, Factors]()
     events, rng = plan(worlds[0].domain, model, budget).noisy, choices(0)
     first = [event.name for event in events if not event.branch]
@@ -122,8 +124,6 @@ def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -
         if not others and branch in missing:
             factors_of[branch] = factors
             missing.remove(branch)
-    if missing:
-        raise Leak(f"no noisy values lead to branch {min(missing)}")
     return factors_of
 
 

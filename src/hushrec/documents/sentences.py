@@ -478,6 +478,8 @@ class Branch(Sentence):
     pairs = f"{_DECIDED} They show a signal of {{signal:g}}, and from {{least:g}} on pairs of items are worth their noise: pairs were measured."
     counts = f"{_DECIDED} They show a signal of {{signal:g}}, and only from {{least:g}} on pairs of items are worth their noise: the item counts were measured again, and every list is by popularity."
     few_items = f"{_DECIDED} They show too few items of each person for lists by own items (a signal of {{signal:g}}, of {{least:g}}): the item counts were measured again, and every list is by popularity."
+    hidden = f"{_DECIDED} The noise hides too much of which items are popular (the 20th count is {{signal:g}} times its noise, of {{least:g}}): the item counts were measured again, and every list is by popularity."
+    both = f"{_DECIDED} The noise blurs which items are popular (the 20th count is {{signal:g}} times its noise, of {{least:g}}): the item counts were measured again, and pairs of items with what was left."
     effects = f"{_DECIDED} They show a signal of {{signal:g}} for a covariance, which is worth its noise from {{least:g}} on: the item sums were measured again."
     covariance = f"{_DECIDED} They show a signal of {{signal:g}}, and from {{least:g}} on a covariance is worth its noise: it was measured."
     gradients = f"{_DECIDED} Gradients of item factors are expected to reveal {{signal:g}} of the variance of tastes, and are worth their noise from {{least:g}} on: they were measured."

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 FORMAT = 8  # version of the file's layout
 LARGEST_FILE = 4 * 2**30  # bytes; a larger file is refused before it is read
 LARGEST_RANK = 2048  # of an item's vector; chosen by hand
-LARGEST_CAP = 1e30  # of contributions; of linear items it says how many a person has
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
 _BEFORE = b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
@@ -407,8 +406,6 @@ def _check_constants(release: Release) -> None:
         raise ReleaseError("the values of the items are malformed, or one of them is unknown")
     if "distance" in CONSTANTS[release.kind] and release.constants["distance"] % 1:
         raise ReleaseError("the constant distance is not a whole number")
-    if release.kind == "linear items" and not _is_cap(release.settings.get("contribution_cap")):
-        raise ReleaseError("the setting contribution_cap is not a positive number")
     if not np.isfinite([lo, hi, step, *release.constants.values()]).all():
         raise ReleaseError("the scale or a constant is not finite")
 
@@ -454,11 +451,6 @@ def _facts(header: bytes) -> Any:
     """Our metadata in the header of a safetensors file; the rest describes a few tensors."""
     outer = facts_of.parse(header.decode(), strings=0, others=1 << 14)
     return facts_of.parse(outer["__metadata__"]["hushrec"])
-
-
-def _is_cap(value: Any) -> bool:
-    """Whether people's contributions may be capped by this number, or by none."""
-    return value is None or (type(value) in (int, float) and 0 < value <= LARGEST_CAP)
 
 
 def _is_id(name: str) -> bool:

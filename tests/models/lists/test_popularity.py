@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.models.lists.sums import CrowdSize, ItemCounts
 from support.interactions import interactions_of
 
@@ -55,8 +55,6 @@ def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
         hr.plan(given.domain, hr.Popularity(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
         hr.plan(given.domain, hr.Popularity(), budget(delta=0.0))
-    with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="record"))
     with pytest.raises(
         DataError, match=r"works on interactions, .*choose CovarianceSVD \(--model covariance-svd\)"
     ):
@@ -80,8 +78,8 @@ def counted(counts, *rows):
     return counts.measure(people(*rows))
 
 
-def of(unit, contribution_cap=9.0):
-    return ItemCounts(people().domain, unit, contribution_cap)
+def of(unit):
+    return ItemCounts(people().domain, unit)
 
 
 def farthest(search, counts):
@@ -92,9 +90,8 @@ def farthest(search, counts):
     return max(search.exceeds(counts.query, change, np.zeros_like(change)) for change in moved)
 
 
-@pytest.mark.parametrize("contribution_cap", [1.0, 2.5, 9.0, 40.0, 1e6])
-def test_no_user_moves_the_counts_by_more_than_delta(search, contribution_cap):
-    assert 0.999 < farthest(search, of("user", contribution_cap)) <= 1
+def test_no_user_moves_the_counts_by_more_than_delta(search):
+    assert 0.999 < farthest(search, of("user")) <= 1
 
 
 def test_one_interaction_moves_one_count_by_one(search):
@@ -112,10 +109,10 @@ def test_one_interaction_moves_one_count_by_one(search):
 def test_counts_are_those_of_people():
     counts = of("record")
     assert (counted(counts, [0, 1], [1], [1, 5]) * counts.query.step)[:6].tolist() == [1, 3, 0, 0, 0, 1]
-    weighed = of("user", contribution_cap=4.0)
+    weighed = of("user")
     found = counted(weighed, range(16), [1]) * weighed.query.step
-    assert found[:3].tolist() == [0.5, 1.5, 0.5]
-    assert weighed.query.sensitivity == pytest.approx(2)
+    assert found[:3].tolist() == [0.25, 1.25, 0.25]
+    assert weighed.query.sensitivity == pytest.approx(1)
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])

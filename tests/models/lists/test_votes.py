@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hushrec.models.lists import sums as module
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.kernels import reference_list_gains
 from hushrec.models.lists.sums import LARGEST_VOTE, MARGIN, Votes
@@ -30,8 +29,8 @@ def pointing(sign):
     return LinearWeights(factors, np.ones(N), sign * np.arange(1.0, N + 1), np.ones(1))
 
 
-def voted(votes, weights, *rows, size=1.0):
-    return votes.measure(people(*rows), weights, POPULARITY, size)
+def voted(votes, weights, *rows, part=1.0):
+    return votes.measure(people(*rows), weights, POPULARITY, part)
 
 
 def rows_of(n, seed=1):
@@ -73,10 +72,9 @@ def test_one_interaction_moves_a_vote_by_at_most_one_half(search):
     assert 0.5 < largest <= 1, "more than the Δ of unit user"
 
 
-def test_a_large_crowd_sends_a_sample_of_votes(monkeypatch):
-    monkeypatch.setattr(module, "MOST_VOTERS", 100)
+def test_a_large_crowd_sends_a_sample_of_votes():
     votes, rows = Votes("user"), rows_of(400)
-    everyone, sample = (voted(votes, pointing(-1), *rows, size=size)[0] for size in (100, 400))
+    everyone, sample = (voted(votes, pointing(-1), *rows, part=part)[0] for part in (1.0, 0.25))
     assert everyone < 0
     assert 0.1 * everyone > sample > 0.45 * everyone
 

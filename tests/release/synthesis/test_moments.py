@@ -18,6 +18,7 @@ from hushrec.release.synthesis.moments import (
     _simulate,
     calibrate,
     lengths_with,
+    lengths_with_part,
     lengths_with_root,
     popularity_moments,
     user_moments,
@@ -94,25 +95,18 @@ def test_they_stay_within_the_catalogue():
 
 @pytest.mark.parametrize("mean", [2.0, 30.0, 165.0])
 def test_lengths_have_the_mean_that_is_asked_for(mean):
-    assert lengths_with(mean, np.inf, 4000).mean == pytest.approx(mean, rel=1e-6)
-    assert lengths_with(mean, np.inf, 4000).quantiles(50_000).mean() == pytest.approx(mean, rel=0.01)
-
-
-def test_lengths_have_the_capped_mean_of_item_counts():
-    lengths = lengths_with(25.0, 30.0, 4000)
-    numbers = lengths.quantiles(50_000)
-    counted = np.minimum(numbers, np.sqrt(30.0 * numbers))
-    assert counted.mean() == pytest.approx(25.0, rel=0.01)
-    assert numbers.mean() > 30
+    assert lengths_with(mean, 4000).mean == pytest.approx(mean, rel=1e-6)
+    assert lengths_with(mean, 4000).quantiles(50_000).mean() == pytest.approx(mean, rel=0.01)
 
 
 def test_lengths_have_the_mean_of_roots_that_is_asked_for():
-    numbers = lengths_with_root(0.11, 4000).quantiles(50_000)
+    assert np.sqrt(lengths_with_root(5.0, 4000).quantiles(50_000)).mean() == pytest.approx(5.0, rel=0.01)
+    numbers = lengths_with_part(0.11, 4000).quantiles(50_000)
     assert np.sqrt(numbers).mean() / numbers.mean() == pytest.approx(0.11, rel=0.01)
 
 
 def test_a_mean_beyond_the_catalogue_gives_the_most_there_is():
-    assert lengths_with(1e6, np.inf, 20).quantiles(5).max() == 10
+    assert lengths_with(1e6, 20).quantiles(5).max() == 10
 
 
 # -- moments of users, read back out of a release of linear scores ----------------------------------------
@@ -123,7 +117,7 @@ N, RANK, TOTAL = 60, 3, 900.0
 
 class Model(SimpleNamespace):
     def settings(self):
-        return {"contribution_cap": 30.0, "rank": RANK}
+        return {"rank": RANK}
 
 
 def solved(unit="user", popular=0.3, users=TOTAL):
@@ -153,9 +147,9 @@ def test_the_covariance_that_ease_was_solved_for_is_read_back():
 
 
 def test_people_have_as_many_items_as_the_counts_say():
-    made, _, _, counts = solved()
+    made, _, _, counts = solved(users=TOTAL / 5)  # Σ √c of as many people as the factors are of
     lengths = user_moments(made).lengths
-    assert lengths.capped_mean(30.0) == pytest.approx(counts.sum() / TOTAL, rel=0.01)
+    assert lengths.root_mean == pytest.approx(counts.sum() / TOTAL, rel=0.01)
 
 
 def test_of_unit_record_the_crowd_follows_from_lengths():
@@ -231,7 +225,7 @@ def test_popularity_alone_is_kept_though_draws_are_without_replacement():
     from hushrec.release.synthesis.moments import lengths_with
 
     popularity = np.array([0.9] + [0.05] * 40)
-    stated = popularity_moments(popularity, lengths_with(2.0, np.inf, 41))
+    stated = popularity_moments(popularity, lengths_with(2.0, 41))
     rows, _ = calibrate(stated).draw(np.full(20_000, 2, dtype=np.int64), np.random.default_rng(0))
     drawn = np.bincount(rows.items, minlength=41) / 20_000
     assert drawn[1:].mean() == pytest.approx(stated.counts[1:].mean(), rel=0.1)

@@ -1,9 +1,7 @@
 """Popularity: how many people gave each item (counted as in McSherry & Mironov 2009, §4.2)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
-
-from pydantic import Field
+from typing import ClassVar
 
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
@@ -16,17 +14,14 @@ from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
-from hushrec.settings import only
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
-from hushrec.sums.integer_grid import LARGEST_CAP
 
 
 class Popularity(PrivateModel):
     """A noisy count for every item, which ranks the items alike for all users.
 
-    Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = min(1, √(K/c_u)) for a user with c_u
-    items; for unit ``record``, which is one interaction here, w_u = 1. How often a user gave an item does
-    not count.
+    Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = 1/√c_u for a user with c_u items; for
+    unit ``record``, which is one interaction here, w_u = 1. How often a user gave an item does not count.
 
     Privacy: units ``user`` and ``record`` under add-remove.
     """
@@ -41,15 +36,12 @@ class Popularity(PrivateModel):
     supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
-    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
-    """K, number of items up to which a user counts in full."""
-
     @property
     def continues(self) -> bool:
         return True
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
-        return [self._counts(domain, terms).query]
+        return [ItemCounts(domain, terms.unit).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give everything to the one measurement."""
@@ -66,13 +58,10 @@ class Popularity(PrivateModel):
         Privacy: charged (the measurement of ``queries``).
         """
         domain = people.domain
-        counts = self._counts(domain, run.terms)
+        counts = ItemCounts(domain, run.terms.unit)
         noisy = run.measure(counts.query, counts.measure(people))
         # The size of the crowd is not measured here: the counts' own sum follows it.
         year = YearlySums.of(run.earlier, domain.items).follow_total(noisy)
         year = year.combine(noisy.name, noisy.values, noisy.sigma)
         run.hand_over(lambda: Carried(domain.items, year.arrays()))
         return score_release(self, domain, year.sums[noisy.name].values)
-
-    def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
-        return ItemCounts(domain, terms.unit, self.contribution_cap)

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
@@ -48,18 +49,27 @@ from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
-from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
-from hushrec.sums.integer_grid import LARGEST_CAP
 
-PAIRS, COUNTS = "pairs", "counts"
-"""The branches of the plan: pairs of items are measured, or the item counts again."""
-FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
-"""Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does.
+COUNTS, BOTH, PAIRS = "counts", "both", "pairs"
+"""The branches of the plan: the item counts are measured again, pairs of items are, or both."""
+_BESIDE = " beside counts"
+"""What follows the names of the pairs' measurements in the branch of both."""
+AGAIN = {COUNTS: "item counts again", BOTH: "item counts beside pairs"}
+"""Branch → the name of its second measurement of the counts."""
+FEWEST_ITEMS = math.sqrt(3.0)
+"""Smallest Σ √c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does.
 
-Three items each, for which Σ c/Σ √c is √3; at 1.9 each, EASE without noise is below popularity
+That of people with three items each; at 1.9 each, EASE without noise is below popularity
 (docs/models/private_ease.md).
 """
+LEAST_CLEAR, CLEAR = 2.0, 9.0
+"""An item's count over its noise, of the 20 largest: the least at which pairs are measured, and that at which
+counts need not be measured again. Chosen on nine sets; docs/models/private_ease.md."""
+POPULAR = 20
+"""How many of the most popular items must be clear of the noise. Chosen by hand, as the above."""
+VOTE_ERROR = 0.005
+"""Error of the mean vote by its noise, at most, where there are people enough. Chosen by hand."""
 LEAST_EACH = 3
 """Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
 LENGTH_RATIO = 0.75
@@ -83,7 +93,9 @@ class PrivateEASE(PrivateModel):
 
     The counts and the size of the crowd come first. If they say that the crowd is too small for pairs, or has
     fewer than three items each, the rest of the budget measures the counts again, and every list is by
-    popularity. Lists are by popularity, too, if a vote of the people says that they are better.
+    popularity. If noise blurs the counts of the popular items, from which v and d come, a fifth of the budget
+    measures them again before the pairs. Lists are by popularity, too, if a vote of the people says that they
+    are better.
 
     Privacy: units ``user`` and ``record`` under add-remove.
     """
@@ -103,8 +115,6 @@ class PrivateEASE(PrivateModel):
     """largest number of factors; the noise decides how many are used."""
     pair_items: int = Field(default=5000, ge=2, le=LARGEST)
     """the most popular items, by noisy count, whose pairs are measured."""
-    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
-    """K, number of items up to which a user counts in full among the item counts."""
     threads: int = Field(default=2, ge=1, exclude=True)
     """number of threads of the kernel; does not change the result."""
 
@@ -113,20 +123,22 @@ class PrivateEASE(PrivateModel):
         return True
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
-        """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
-        counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        most = whole_users(domain, terms, self._most_lengths(domain, terms))
+        """List item counts; and unless the bound on users is too low, the crowd's size, and all branches."""
+        counts = ItemCounts(domain, terms.unit).query
+        most = whole_users(domain, terms, _most_lengths(domain, terms))
         if domain.n_items < 2 or most < _taste(domain):
             return [counts]
         pairs = (*self._pairs(domain, terms).queries(), Votes(terms.unit).query)
-        again = replace(counts, name="item counts again", branch=COUNTS)
-        in_branch = (replace(query, branch=PAIRS) for query in pairs)
-        return [counts, CrowdSize(terms.unit).query, *in_branch, again]
+        alone, beside = ([_in_branch(query, branch) for query in pairs] for branch in (PAIRS, BOTH))
+        always = counts, CrowdSize(terms.unit).query
+        return [*always, *alone, _again(counts, BOTH), *beside, _again(counts, COUNTS)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Give the pairs four fifths, or the counts all of the rest."""
-        small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01, "votes": 0.02}
-        return {"item counts": 0.15, **small, "item pairs": 0.79, "item counts again": 0.84}
+        """Give the pairs four fifths, or a fifth of it to the counts, or the counts all of the rest."""
+        small = {"popular part": 0.02, "vector lengths": 0.01, "votes": 0.02}
+        beside = {f"{name}{_BESIDE}": part for name, part in (*small.items(), ("item pairs", 0.59))}
+        counts = {"item counts": 0.15, "item counts beside pairs": 0.2, "item counts again": 0.84}
+        return {"crowd size": 0.01, **counts, **small, "item pairs": 0.79, **beside}
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Say whether taste is expected to be learned from the crowd, and how lists are made if not."""
@@ -142,9 +154,9 @@ class PrivateEASE(PrivateModel):
         rest = "the rest of the budget goes to item counts, and lists are by popularity"
         return f"{expectation}{lists}, {rest}."
 
-    def may_measure_pairs(self, domain: Domain, budget: Budget) -> bool:
+    def may_measure_pairs(self, domain: Domain, terms: Terms) -> bool:
         """Return whether the bound on users allows for pairs, so that the first sums decide."""
-        return len(self.queries(domain, budget)) > 1
+        return len(self.queries(domain, terms)) > 1
 
     def expects_taste(self, domain: Domain, budget: Budget) -> bool:
         """Return whether the declared crowd is large enough for lists that are not by popularity alone."""
@@ -155,7 +167,7 @@ class PrivateEASE(PrivateModel):
         if domain.n_items < 2:
             return "it takes two items"
         if not self.may_measure_pairs(domain, budget):
-            each = self._most_lengths(domain, budget) / domain.max_users
+            each = _most_lengths(domain, budget) / domain.max_users
             bound = math.ceil(_taste(domain) / whole_users(domain, budget, each))
             return f"it takes a bound of {bound:,} users or more (max_users)"
         if domain.crowd.each < LEAST_EACH:
@@ -166,8 +178,8 @@ class PrivateEASE(PrivateModel):
         """Return the number of users, as unequal as in real data, from which taste is expected to be learned.
 
         They have c items each on average, as many as the crowd. For unit ``user``, it takes
-        μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
-        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c. With public features of the items it is 13 in place of 20.
+        μ Σ √c/2 ≥ 20 √m and Σ √c ≥ √3 n of n users; for unit ``record``, μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
+        With public features of the items it is 13 in place of 20.
 
         Returns:
             A whole number, or infinity where no number of such users is enough.
@@ -175,9 +187,7 @@ class PrivateEASE(PrivateModel):
         each = domain.crowd.each
         if domain.n_items < 2 or each < LEAST_EACH or not self.may_measure_pairs(domain, budget):
             return math.inf
-        # Σ_i of a user's weighted items: c of them at min(1, √(K/c)) each.
-        counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
-        lengths = LENGTH_RATIO * self._lengths(math.sqrt(each), counted, budget)
+        lengths = LENGTH_RATIO * _lengths(math.sqrt(each), budget)
         return math.ceil(_taste(domain) / whole_users(domain, budget, lengths))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
@@ -199,26 +209,41 @@ class PrivateEASE(PrivateModel):
         Privacy: charged (the measurements of ``queries``, of one branch).
         """
         domain, unit = people.domain, run.terms.unit
-        counts, sizes = ItemCounts(domain, unit, self.contribution_cap), CrowdSize(unit)
+        counts, sizes = ItemCounts(domain, unit), CrowdSize(unit)
         year = YearlySums.of(run.earlier, domain.items)
         first = run.measure(counts.query, lambda: counts.measure(people))
-        queries = {query.name: query for query in self.queries(domain, run.terms)}
-        if "item counts again" not in queries:
+        if not self.may_measure_pairs(domain, run.terms):
             return self._by_popularity(domain, run, year.follow_total(first), first)
         size = run.measure(sizes.query, sizes.measure(people))
         year = year.follow_size(float(size.values[0]), size.sigma)
-        # Both counts and the crowd are those of the year so far; in a single release, those just measured.
-        so_far = year.combine(first.name, first.values, first.sigma)
-        counted = float(so_far.sums[first.name].values.sum())  # denoised, it is larger where noise hides many
-        lengths = self._lengths(year.size, max(counted, 0.0), run.terms)
-        signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
-        few = counted < FEWEST_ITEMS[unit] * year.size
-        hidden = few or signal < least
-        why = _reason("few_items" if few else "counts" if hidden else "pairs", signal, least)
-        if run.take(COUNTS if hidden else PAIRS, why) == COUNTS:
-            again = run.measure(queries["item counts again"], lambda: counts.measure(people))
-            return self._by_popularity(domain, run, year, combine(first, again))
-        return self._by_pairs(people, domain, run, so_far, lengths)
+        branch = run.take(*self._advise(domain, run, year, first))
+        if branch != PAIRS:
+            again = run.measure(_again(counts.query, branch), lambda: counts.measure(people))
+            first = combine(first, again)
+        if branch == COUNTS:
+            return self._by_popularity(domain, run, year, first)
+        year = year.combine(first.name, first.values, first.sigma)
+        return self._by_pairs(people, domain, run, year, branch)
+
+    def _advise(self, domain: Domain, run: Measures, year: YearlySums, first: Noisy) -> tuple[str, Fact]:
+        """Return the branch that the first sums advise, and why: for those of the year so far.
+
+        Privacy: post-processing.
+        """
+        counts = year.combine(first.name, first.values, first.sigma).sums[first.name]
+        least, n_popular = _taste(domain, run.prior), min(POPULAR, domain.n_items)
+        signal = whole_users(domain, run.terms, _count_lengths(counts, year.size, run.terms))
+        # The counts are summed with their noise: denoised, the sum is larger where noise hides many.
+        few = max(float(counts.values.sum()), 0.0) < FEWEST_ITEMS * year.size
+        over_noise = _denoise(counts, run.prior)[0] / np.maximum(counts.sigma, 1e-300)
+        clear = float(np.sort(over_noise)[-n_popular])
+        if few or signal < least:
+            return COUNTS, _reason("few_items" if few else "counts", signal, least)
+        if clear < LEAST_CLEAR:
+            return COUNTS, _reason("hidden", clear, LEAST_CLEAR)
+        if clear < CLEAR:
+            return BOTH, _reason("both", clear, CLEAR)
+        return PAIRS, _reason("pairs", signal, least)
 
     def _by_popularity(self, domain: Domain, run: Measures, year: YearlySums, counts: Noisy) -> Release:
         """Rank items by popularity alone; what was learned of pairs waits. Privacy: post-processing."""
@@ -229,14 +254,16 @@ class PrivateEASE(PrivateModel):
         return score_release(self, domain, _denoise(year.sums[counts.name], run.prior)[0])
 
     def _by_pairs(
-        self, people: AnyPeople, domain: Domain, run: Measures, year: YearlySums, lengths: float
+        self, people: AnyPeople, domain: Domain, run: Measures, year: YearlySums, branch: str
     ) -> Release:
         """Measure the pairs under the lens of the counts, and solve for EASE.
 
         Privacy: charged (the measurements of the branch).
         """
         # The lens, of released counts: which items, how much each counts, where users lie on average.
-        popularity, regression = _denoise(year.sums["item counts"], run.prior)
+        counts = year.sums["item counts"]
+        popularity, regression = _denoise(counts, run.prior)
+        lengths = _count_lengths(counts, year.size, run.terms)
         # In a year this is the μ of all of it: the lens of one release's part mutes what later sums can show.
         weights, size = muting(popularity, mu(run.terms) * year.size), year.size
         before = head_of(run.earlier, NAME, domain.items)
@@ -247,12 +274,14 @@ class PrivateEASE(PrivateModel):
         head = Head(domain.n_items, fixed["items"])
         lens = ItemWeights(head, fixed["weights"], fixed["direction"])
         measured = self._pairs(domain, run.terms).measure(people, lens)
-        *numbers, triangle = (run.measure(replace(query, branch=PAIRS), values) for query, values in measured)
-        for noisy in numbers:
-            year = year.combine(noisy.name, noisy.values, noisy.sigma)
+        *numbers, (_, triangle) = (
+            (query.name, run.measure(_in_branch(query, branch), values)) for query, values in measured
+        )
+        for name, noisy in numbers:
+            year = year.combine(name, noisy.values, noisy.sigma)
         # Post-processing from here on to the vote: combine, clean, solve.
         pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
-        learned = self._mu_of_pairs(domain, run, pairs)
+        learned = self._mu_of_pairs(domain, run, pairs, branch)
         # Do the pairs of the whole year carry enough by now? If not, they wait in the ledger's folder.
         signal, least = learned * lengths / math.sqrt(domain.n_items), _taste(domain, run.prior)
         if run.yearly and signal < least:
@@ -266,15 +295,19 @@ class PrivateEASE(PrivateModel):
         factors = fitted._replace(factors=head.spread(fitted.factors))
         linear, explained = ease(factors, weights, float(year.sums["popular part"].values[0]), crowd)
         votes = Votes(run.terms.unit)
-        ballot = partial(votes.measure, people, linear, popularity, size)
-        vote = run.measure(replace(votes.query, branch=PAIRS), ballot)
+        polled = _in_branch(votes.query, branch)
+        # By Cauchy, (Σ √c)²/Σ c people at least: those of unit ``record`` are not counted themselves.
+        total = max(float(counts.values.sum()), size)
+        n_people = max(size if run.terms.unit == "user" else size * size / total, 1.0)
+        voters = min(max(float(MOST_VOTERS), run.noise(polled) / VOTE_ERROR), n_people)
+        vote = run.measure(polled, partial(votes.measure, people, linear, popularity, voters / n_people))
         # Earlier votes were about earlier lists: each counts less by what a list moves in a release.
-        moved = VOTE_MOVES * min(MOST_VOTERS, size)
-        year = year.combine(vote.name, vote.values, vote.sigma, moved=moved)
+        moved = VOTE_MOVES * voters
+        year = year.combine(votes.query.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
         # People decide themselves: a list by own items may be worse even where the signals are strong.
-        if year.sums[vote.name].values[0] <= 0:
+        if year.sums[votes.query.name].values[0] <= 0:
             run.decide(Branch.vote())
             return score_release(self, domain, popularity)
         if regression is None:
@@ -283,29 +316,14 @@ class PrivateEASE(PrivateModel):
         table = value_table(groups, regression, popularity, weights, head.items, explained, crowd)
         return linear_release(self, domain, linear, popularity, table)
 
-    def _mu_of_pairs(self, domain: Domain, run: Measures, pairs: YearlyPairs) -> float:
+    def _mu_of_pairs(self, domain: Domain, run: Measures, pairs: YearlyPairs, branch: str) -> float:
         """Return μ of a budget whose pairs alone would have the noise that these have."""
         if not run.yearly:
             return mu(run.terms)
-        booked, whole = self._pairs(domain, run.terms).pairs, run.terms
+        booked, whole = _in_branch(self._pairs(domain, run.terms).pairs, branch), run.terms
         assert isinstance(whole, Budget)
         part = self.budget_split(domain, whole)[booked.name]
         return booked.sensitivity / math.sqrt(part * pairs.typical_variance)
-
-    def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
-        """Return Σ √c of users with c items; half of it for unit ``user``.
-
-        Args:
-            size: the measured crowd, which is Σ √c for unit ``record``.
-            count_sum: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
-        """
-        return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
-
-    def _most_lengths(self, domain: Domain, terms: Terms) -> float:
-        """Return the largest ``_lengths`` within the bounds on users and on the items of each."""
-        most = float(min(domain.max_per_user, domain.n_items))
-        counted = min(most, math.sqrt(most * self.contribution_cap))
-        return domain.max_users * self._lengths(math.sqrt(most), counted, terms)
 
     def _crowd(
         self,
@@ -318,9 +336,8 @@ class PrivateEASE(PrivateModel):
     ) -> Crowd:
         """Return what the released sums say of the crowd; ``learned`` is the μ of its pairs.
 
-        Σ_u ⟨v, y_u⟩/‖y_u‖ is estimated from the item counts. Those of unit ``user`` weigh a user's items by
-        1 up to K of them, and by √(K/c) beyond, so they are divided by the root of K, or of the mean number
-        of items if that is smaller; and ‖y‖² is taken for c times the mean of d² over all given items.
+        Σ_u ⟨v, y_u⟩/‖y_u‖ is estimated from the item counts. Those of unit ``user`` weigh the items of a user
+        who has c by 1/√c; and ‖y‖² is taken for c times the mean of d² over all given items.
         """
         squares = float(popularity @ weights.weights**2)
         # Σ_u ⟨v, y_u⟩ and Σ_u ‖y_u‖², because every y_u is d on the items that u has, and 0 elsewhere.
@@ -329,8 +346,7 @@ class PrivateEASE(PrivateModel):
         if terms.unit == "record":  # vectors weigh their length; noise may leave less than nothing of it
             whole = max(float(year.sums["vector lengths"].values[0]), 1.0)
             return Crowd(whole, whole**2 / squares, *signals, along / whole)
-        each = min(self.contribution_cap, popularity.sum() / size)
-        cosine = along / (size * math.sqrt(each * squares / popularity.sum()))
+        cosine = along / (size * math.sqrt(squares / popularity.sum()))
         return Crowd(size, size, *signals, cosine)
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
@@ -342,6 +358,31 @@ class PrivateEASE(PrivateModel):
                 f"fit 64 bits; declare at most {sums.most_people // HEADROOM:,}{others}"
             )
         return sums
+
+
+def _again(counts: Measurement, branch: str) -> Measurement:
+    """Return the second measurement of the counts in a branch."""
+    return replace(counts, name=AGAIN[branch], branch=branch)
+
+
+def _in_branch(query: Measurement, branch: str) -> Measurement:
+    """Return a measurement of the pairs, or of what follows from them, as a branch lists it."""
+    return replace(query, name=query.name + _BESIDE * (branch == BOTH), branch=branch)
+
+
+def _lengths(root_sum: float, terms: Terms) -> float:
+    """Return Σ √c of users with c items; half of it for unit ``user``."""
+    return root_sum / 2 if terms.unit == "user" else root_sum
+
+
+def _count_lengths(counts: Known, size: float, terms: Terms) -> float:
+    """Return ``_lengths`` as measured: the sum of the counts of unit ``user`` is Σ √c, else ``size`` is."""
+    return _lengths(max(float(counts.values.sum()), 0.0) if terms.unit == "user" else size, terms)
+
+
+def _most_lengths(domain: Domain, terms: Terms) -> float:
+    """Return the largest ``_lengths`` within the bounds on users and on the items of each."""
+    return domain.max_users * _lengths(math.sqrt(min(domain.max_per_user, domain.n_items)), terms)
 
 
 def _denoise(counts: Known, prior: ItemPrior) -> tuple[Floats, CountModel | None]:

@@ -43,19 +43,17 @@ _SIZE_BITS = 10  # steps in a size of 1: 2^10
 class ItemCounts:
     """How many people gave each item: N_i = Σ_u w_u [u gave i].
 
-    Unit ``user``: w_u = min(1, √(K/c_u)) for a user with c_u items, so the norm of a user's whole
-    contribution is at most √K. Unit ``record``: w_u = 1, so one rating or interaction moves one count by 1.
+    Unit ``user``: w_u = 1/√c_u for a user with c_u items, so the norm of a user's whole contribution is 1.
+    Unit ``record``: w_u = 1, so one rating or interaction moves one count by 1.
 
     Args:
         unit: unit of the guarantee, under add-remove.
-        contribution_cap: K (unit ``user``).
 
     Privacy: public.
     """
 
     domain: Domain
     unit: str
-    contribution_cap: float
 
     @cached_property
     def weights(self) -> Weights:
@@ -63,7 +61,7 @@ class ItemCounts:
         n = self.domain.n_items
         if self.unit == "record":
             return Weights(n, _WEIGHT_BITS, 0.5, n)
-        return Weights(min(self.domain.max_per_user, n), _WEIGHT_BITS, 0.5, self.contribution_cap)
+        return Weights(min(self.domain.max_per_user, n), _WEIGHT_BITS, 0.5)
 
     @property
     def query(self) -> Measurement:
@@ -422,7 +420,7 @@ hand; docs/models/private_ease.md says on which sets."""
 LARGEST_VOTE = 0.25
 """Bound on one user's vote: chosen by hand."""
 MOST_VOTERS = 3_000
-"""About as many users vote, at most: a list for each takes time. Chosen by hand."""
+"""About as many users vote, unless noise asks for more: a list for each takes time. Chosen by hand."""
 
 
 @dataclass(frozen=True)
@@ -447,21 +445,21 @@ class Votes:
             "votes", LARGEST_VOTE if self.unit == "user" else 2 * LARGEST_VOTE, "l2", 2.0**-_VOTE_STEP_BITS, 1
         )
 
-    def measure(self, people: AnyPeople, linear: LinearWeights, popularity: Floats, size: float) -> Ints:
+    def measure(self, people: AnyPeople, linear: LinearWeights, popularity: Floats, part: float) -> Ints:
         """The sum in steps of 2^-20, shape (1,).
 
         Args:
             people: people with private interactions, who all count in full.
             linear: released scores by own items.
             popularity: released scores by popularity, shape (n_items,).
-            size: about how many users there are, as released.
+            part: about the part of the users who vote, from 0 to 1.
 
         Privacy: bounded (``query.sensitivity``).
         """
         places = np.empty(len(popularity), dtype=np.int64)
         places[np.argsort(-popularity, kind="stable")] = np.arange(len(popularity))
-        # Users whose hash is below this vote: about MOST_VOTERS of them, by what they have alone.
-        below = np.uint64(min(int(min(MOST_VOTERS / max(size, 1.0), 1.0) * 2.0**64), 2**64 - 1))
+        # Users whose hash is below this vote, by what they have alone.
+        below = np.uint64(min(int(part * 2.0**64), 2**64 - 1))
         factors, inputs, outputs, intercept = linear
 
         def add(block: People, total: Ints) -> None:

@@ -95,15 +95,10 @@ class Lengths(NamedTuple):
         """The mean number of items."""
         return float(self._exact(_QUANTILES).mean())
 
-    def capped_mean(self, contribution_cap: float) -> float:
-        """Return E min(c, √(K c)) of people with c items, with the contribution cap K."""
-        exact = self._exact(_QUANTILES)
-        return float(np.minimum(exact, np.sqrt(contribution_cap * exact)).mean())
-
-    def root_part(self) -> float:
-        """Return E √c/E c."""
-        exact = self._exact(_QUANTILES)
-        return float(np.sqrt(exact).mean() / exact.mean())
+    @property
+    def root_mean(self) -> float:
+        """E √c of people with c items."""
+        return float(np.sqrt(self._exact(_QUANTILES)).mean())
 
     def _exact(self, n: int) -> Floats:
         normal = NormalDist()
@@ -114,14 +109,19 @@ class Lengths(NamedTuple):
         return np.asarray(np.clip(self.median * every, 1, self.most), dtype=np.float64)
 
 
-def lengths_with(mean: float, contribution_cap: float, n_items: int) -> Lengths:
-    """Return lengths with a capped mean E min(c, √(K c)); with K = ∞ it is the mean."""
-    return _solve_median(lambda lengths: lengths.capped_mean(contribution_cap), mean, n_items)
+def lengths_with(mean: float, n_items: int) -> Lengths:
+    """Return lengths with a mean E c."""
+    return _solve_median(lambda lengths: lengths.mean, mean, n_items)
 
 
-def lengths_with_root(part: float, n_items: int) -> Lengths:
+def lengths_with_root(root_mean: float, n_items: int) -> Lengths:
+    """Return lengths with a mean E √c."""
+    return _solve_median(lambda lengths: lengths.root_mean, root_mean, n_items)
+
+
+def lengths_with_part(part: float, n_items: int) -> Lengths:
     """Return lengths with E √c/E c, which falls where people have more items."""
-    return _solve_median(lambda lengths: -lengths.root_part(), -part, n_items)
+    return _solve_median(lambda lengths: -lengths.root_mean / lengths.mean, -part, n_items)
 
 
 def _solve_median(rising: Callable[[Lengths], float], value: float, n_items: int) -> Lengths:
@@ -154,8 +154,8 @@ class UserMoments(NamedTuple):
 
     Attributes:
         unit: of the release: vectors count as z zᵀ/‖z‖² (``user``), or as z zᵀ/‖z‖ (``record``).
-        contribution_cap: K: a user with c > K items counts √(K/c) for each; infinite for unit ``record``.
-        counts: s/n̂, the mean weight with which a user counts for each item, shape (n,).
+        counts: s/n̂, the mean weight with which a user counts for each item, shape (n,): 1/√c of one with c
+            items (``user``), or 1 (``record``).
         weights: d, shape (n,).
         direction: v, of length 1, shape (n,).
         factors: L: off the diagonal, L Lᵀ is the mean of z zᵀ/‖z‖², or Σ z zᵀ/‖z‖ over Σ ‖y‖; shape (n, k).
@@ -164,7 +164,6 @@ class UserMoments(NamedTuple):
     """
 
     unit: str
-    contribution_cap: float
     counts: Floats
     weights: Floats
     direction: Floats
@@ -199,17 +198,15 @@ def user_moments(release: Release) -> UserMoments:
     # Of W, what is along v is taken out; the rest is (1 − ℓ) T times the mean of z zᵀ/‖z‖².
     taste = (loaded - np.outer(direction, along)) / math.sqrt(total * (1 - popular))
     taste[~_items_with_pairs(factors, variance)] = 0
-    unit, most = release.statement.unit, math.inf
+    unit = release.statement.unit
     if unit == "user":
         n_users = total
-        most = float(release.settings.get("contribution_cap") or most)
-        lengths = lengths_with(scores.sum() / n_users, most, len(scores))
+        lengths = lengths_with_root(scores.sum() / n_users, len(scores))
     else:
         square = (scores @ inputs**2) / scores.sum()  # of one item of a vector, on average
-        # T = Σ ‖y‖ ≈ √(mean d²) Σ √c, and Σ s = Σ c: their quotient tells E √c/E c.
-        lengths = lengths_with_root(total / (scores.sum() * math.sqrt(square)), len(scores))
+        lengths = lengths_with_part(total / (scores.sum() * math.sqrt(square)), len(scores))
         n_users = scores.sum() / lengths.mean
-    return UserMoments(unit, most, scores / n_users, inputs, direction, _trim(taste), popular, lengths)
+    return UserMoments(unit, scores / n_users, inputs, direction, _trim(taste), popular, lengths)
 
 
 def _items_with_pairs(factors: Floats, variance: Floats) -> Bools:
@@ -231,7 +228,7 @@ def popularity_moments(popularity: Floats, lengths: Lengths) -> UserMoments:
     positive = np.maximum(popularity.astype(np.float64), _LEAST)
     counts = lengths.mean * positive / positive.sum()
     nothing = np.zeros((n, 0))
-    return UserMoments("record", math.inf, counts, np.ones(n), np.zeros(n), nothing, 0.0, lengths)
+    return UserMoments("record", counts, np.ones(n), np.zeros(n), nothing, 0.0, lengths)
 
 
 def _total(diagonal: float, variance: Floats, explained: Floats) -> float:
@@ -392,7 +389,7 @@ def _simulate(
     total = 0.0
     for rows in _blocks(choices, lengths, rng):
         each = np.diff(rows.indptr)
-        counting = np.minimum(1, np.sqrt(moments.contribution_cap / np.maximum(each, 1)))
+        counting = np.sqrt(1 / np.maximum(each, 1)) if moments.unit == "user" else np.ones(len(each))
         counts += np.bincount(rows.items, np.repeat(counting, each), n)
         vectors, lengths_of = _vectors(rows, moments, shown)
         total += float(lengths_of.sum())

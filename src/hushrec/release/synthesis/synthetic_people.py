@@ -254,7 +254,7 @@ class SyntheticPeople:
 def _drawer(release: Release, mean_items: float | None) -> tuple[_Drawer, Lengths]:
     """Return what draws the people of a kind of release, and their numbers of items."""
     n_items = len(release.items)
-    declared = lengths_with(min(mean_items or _MEAN_ITEMS, n_items / 2), math.inf, n_items)
+    declared = lengths_with(min(mean_items or _MEAN_ITEMS, n_items / 2), n_items)
     if release.kind in _RATED:
         return RatedPeople(release, declared), declared
     if release.kind == "linear items":
