@@ -98,8 +98,8 @@ def test_a_total_too_small_for_taste_is_said_before_the_charge(here, hushrec):
     small = YEAR.replace("--epsilon 8", "--epsilon 0.1")
     shown = " ".join(hushrec(small).out.split())
     told = (
-        "Every user gets the same list: this plan measures averages, and no one's taste. Remedies: a larger "
-        "ε, or more people."
+        "Every user gets the same list: this plan measures averages, and no one's taste. Remedies: public "
+        "features of the items (hushrec domain --feature), a larger ε, or more people."
     )
     assert (
         shown.index("the first of 52 releases may cost")

@@ -33,7 +33,8 @@ def nearly(value):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_script_gives_what_is_stored(name):
     data, beside = make_vectors.made(name)
-    assert data == (HERE / f"{name}.safetensors").read_bytes()
+    same = data == (HERE / f"{name}.safetensors").read_bytes()
+    assert same, "other bytes; if on purpose, such as another sentence: python tests/vectors/make_vectors.py"
     assert stored(name) == nearly(beside)
 
 

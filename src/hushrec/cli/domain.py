@@ -31,9 +31,15 @@ def domain(
     declared.save(out)
     console.say(f"Wrote {out}: {declared}")
     console.say(f"{declared.n_items:,} items; the first ids: {' and '.join(declared.items[:2])}")
-    names = () if declared.titles else read_list(items, others["column"], others["separator"]).names
-    if names:
-        console.say(f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one")
+    listed = read_list(items, others["column"], others["separator"])
+    taken = {listed.id_column, *(declared.features or {})}
+    taken |= {others["titles"] or listed.titles_column()} if declared.titles else set()
+    if left := [name for name in listed.names if name not in taken]:
+        titles = "" if declared.titles else "--titles COLUMN takes titles, "
+        console.say(
+            f"Not taken along: {', '.join(left)}; {titles}--feature COLUMN what items have in common: public "
+            "texts cost no ε, and lists of a small crowd may need them"
+        )
     console.say(
         f"Next: hushrec plan --domain {out} --epsilon 1 --delta {usual_delta(declared.max_users):.0e} --unit "
         "user --adjacency add-remove"

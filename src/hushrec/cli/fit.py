@@ -27,8 +27,8 @@ from hushrec.release.kinds import learns_tastes, remedy
 def fit(
     ratings: Annotated[
         list[str],
-        "The private ratings or interactions, as for hushrec check; or a released data set, which needs no "
-        "domain, budget or ledger.",
+        "The private ratings or interactions, as for hushrec check, of all weeks so far; or a released data "
+        "set, which needs no domain, budget or ledger.",
     ],
     *,
     out: options.Out,

@@ -1,6 +1,7 @@
 """Every sentence about a guarantee, in the order in which a statement says them.
 
-To change a sentence, change it here, and nowhere else. The reader of a release is "you"; a person in the story
+To change a sentence, change it here, and nowhere else; where files hold it (``Statement.says``), the stored ones
+of ``tests/vectors/`` are then made anew. The reader of a release is "you"; a person in the story
 is Alice. Whatever costs is rounded up before it stands in a sentence, and whatever protects is rounded down.
 
 A sentence that a file states by name (``Sentence``) stands in a class of its kind: ``Assumes.cap`` is

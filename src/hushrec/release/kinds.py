@@ -96,7 +96,9 @@ def remedy(feedback: str, *, another: bool) -> str:
         choose = "For lists that differ between people, choose a model that learns tastes, such as"
         return f"{choose} CovarianceSVD." if feedback == "ratings" else f"{choose} PrivateEASE; {ease}."
     if feedback == "interactions":
-        return "Remedies: a larger ε, or more people."
+        return (
+            "Remedies: public features of the items (hushrec domain --feature), a larger ε, or more people."
+        )
     return (
         "Remedies: a larger ε, more people, or fewer releases, so that each gets more of the total; or likes "
         f"in place of ratings: PrivateEASE keeps tastes at a smaller ε, and {ease}."
