@@ -14,6 +14,15 @@ def test_domain_is_what_was_declared(here, hushrec):
     assert "Next: hushrec plan --domain d.json" in shown
 
 
+def test_columns_that_are_not_taken_along_are_named(here, hushrec):
+    Path("shop.csv").write_text("sku,name,category\na,One,x\nb,Two,y\n")
+    line = "domain --items shop.csv --interactions --max-users 200 -o d.json"
+    assert "Not taken along: category; --feature COLUMN" in hushrec(line).out
+    assert "Not taken along" not in hushrec(f"{line} --feature category").out
+    Path("shop.csv").write_text("sku,label\na,One\nb,Two\n")
+    assert "Not taken along: label; --titles COLUMN takes titles, --feature" in hushrec(line).out
+
+
 @pytest.mark.parametrize("given", ["--scale 1 5 1", "--interactions", "--scale 1 5 1 --likes 4"])
 def test_the_next_command_can_be_typed(here, hushrec, given):
     shown = hushrec(f"domain --items catalogue.csv {given} --max-users 200 -o d.json").out

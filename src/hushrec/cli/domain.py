@@ -32,8 +32,8 @@ def domain(
     console.say(f"Wrote {out}: {declared}")
     console.say(f"{declared.n_items:,} items; the first ids: {' and '.join(declared.items[:2])}")
     listed = read_list(items, others["column"], others["separator"])
-    taken = {listed.id_column, *(declared.features or {})}
-    taken |= {others["titles"] or listed.titles_column()} if declared.titles else set()
+    titles_column = (others["titles"] or listed.titles_column()) if declared.titles else None
+    taken = {listed.id_column, titles_column, *(declared.features or {})}
     if left := [name for name in listed.names if name not in taken]:
         titles = "" if declared.titles else "--titles COLUMN takes titles, "
         console.say(
