@@ -1,8 +1,8 @@
 """Every sentence about a guarantee, in the order in which a statement says them.
 
-To change a sentence, change it here, and nowhere else; where files hold it (``Statement.says``), the stored ones
-of ``tests/vectors/`` are then made anew. The reader of a release is "you"; a person in the story
-is Alice. Whatever costs is rounded up before it stands in a sentence, and whatever protects is rounded down.
+To change a sentence, change it here alone; where files hold it (``Statement.says``), make ``tests/vectors/`` anew.
+The reader of a release is "you"; a person in the story is Alice. Whatever costs is rounded up before it stands
+in a sentence, and whatever protects is rounded down.
 
 A sentence that a file states by name (``Sentence``) stands in a class of its kind: ``Assumes.cap`` is
 ``assumes.cap`` in the file. Another name, or other values in its braces, is another version of the format, and
@@ -30,8 +30,7 @@ STATEMENT = "What this release promises"
 STATEMENT_LABEL = "Statement of privacy"
 BACK = "← Back"
 
-# 1 · What no one may miss: why nothing is promised, or on what condition. The first words, and then one of the
-#     reasons of that kind.
+# 1 · What no one may miss: why nothing is promised, or on what condition. First words, then a reason.
 
 CAVEATS = {
     "unprotected": "NOT PRIVATE",
