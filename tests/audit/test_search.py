@@ -13,6 +13,7 @@ from hushrec.audit.worlds import WIDE, World
 from hushrec.models.lists import private_ease
 from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.sums.integer_grid import Weights
 from hushrec.sums.item_sums import EffectSums
 
 WORLD = World.of()
@@ -107,8 +108,9 @@ def test_a_bound_that_is_wrong_by_a_hundredth_is_found(monkeypatch):
 
 @pytest.mark.full
 def test_a_wide_world_reaches_a_cap_that_the_small_one_hides(monkeypatch):
-    """The planted fault: half of √K for K = 20, where nobody in the small world has more than five items."""
+    """The planted fault: half of √K for a cap of 20 items. Nobody in the small world has more than five."""
     model, kind = hr.Popularity(), ("user", "add-remove")
+    monkeypatch.setattr(ItemCounts, "weights", Weights(WIDE, 28, 0.5, 20))
     small, wide = World.of(feedback="interactions"), World.wide(feedback="interactions")
     for change, whole in ((math.sqrt(20), True), (math.sqrt(20) / 2, False)):
         query = property(
@@ -146,13 +148,14 @@ def test_fits_are_led_into_every_branch(unit, epsilon):
     found = leads(EASE, budget, CLICKS, wide, wide)
     assert {branch for _, branch, _ in found} == {"pairs", "both", "counts"}
     repeated = {"counts": "item counts again", "both": "item pairs beside counts", "pairs": "item pairs"}
+    rounds = 0 if unit == "user" else 20  # a record moves a muted lens by less, unless its user is looked for
     for world, branch, factors in found:
-        result = search(EASE, budget, world, random=0, rounds=0, lead=(branch, factors))
+        result = search(EASE, budget, world, random=0, rounds=rounds, lead=(branch, factors))
         if world is CLICKS:
             widen(result, EASE, budget, wide, factors=factors)
         assert branch_of([gap.measured for gap in result.gaps]) == branch
         assert max(result.ratios.values()) <= 1
-        assert result.ratios[repeated[branch]] > 0.7
+        assert result.ratios[repeated[branch]] > (0.7 if unit == "user" else 0.6)
 
 
 def test_without_branches_nothing_is_changed():

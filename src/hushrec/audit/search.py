@@ -10,6 +10,7 @@ A fit that takes one of several branches is led into each of them by other noisy
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -110,14 +111,14 @@ def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -
     missing, factors_of = {*names}, dict[str, Factors]()
     events, rng = plan(worlds[0].domain, model, budget).noisy, choices(0)
     first = [event.name for event in events if not event.branch]
-    for attempt in range(_LEADS):
+    # The first attempt is as the noise falls; others multiply each value by a power of two, none twice: a
+    # branch may open at one combination of powers alone.
+    grid = (len(_POWERS),) * len(first)
+    places = rng.choice(prod(grid), min(_LEADS, prod(grid)), replace=False)
+    scales = np.exp2(np.take(_POWERS, np.unravel_index(places, grid))).T.tolist()
+    for factors in (UNCHANGED, *(dict(zip(first, each, strict=True)) for each in scales)):
         if not missing:
             break
-        powers = rng.choice(_POWERS, len(first)).tolist()
-        # The first attempt is as the noise falls; later ones multiply each value by a random power of two.
-        factors = (
-            {name: 2.0**power for name, power in zip(first, powers, strict=True)} if attempt else UNCHANGED
-        )
         fits = (record(world.ratings(world.everybody), model, budget, factors=factors) for world in worlds)
         # Of use only if all worlds take the same branch, because neighbours are compared in each.
         (branch, *others) = {branch_of(one.measured) for one in fits}
