@@ -1,8 +1,13 @@
 import json
 
+import polars as pl
+import pytest
+
 import hushrec as hr
+from hushrec.data.split import load_split
 from hushrec.evaluation.protocol import references
 
+BUDGET = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
 PARTS = "--train train.csv --test test.csv --domain domain.json"
 
 
@@ -56,3 +61,35 @@ def test_the_scores_are_one_object(release, hushrec):
     assert {of["name"] for of in facts["scores"]} >= {"popularity", "item average", "global average"}
     counts = found.n_users, found.n_held_out, found.n_ranked, found.n_left_out
     assert tuple(facts[name] for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")) == counts
+
+
+@pytest.mark.parametrize("where", ["last", "last-fifth", "1970-01-02"])
+def test_a_split_by_time_fits_to_what_came_before_alone(where, here, hushrec):
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --likes 4 --max-users 200 -o likes.json")
+    rated = pl.read_csv("train.csv").with_row_index("timestamp")
+    rated.with_columns(pl.col("timestamp") * 7919 % 172_800).write_csv("timed.csv")
+    train, test = load_split("timed.csv", domain := hr.Domain.open("likes.json"), where)
+    spent = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
+    made = hr.testing.fit(train, hr.Popularity(), spent, entropy=hr.testing.Seeded(0))
+    found = hr.evaluate(made, train=train, test=test, metrics=["recall@5"])
+    options = f"--domain likes.json --split {where} --metric recall@5 {BUDGET}"
+    shown = hushrec(f"evaluate timed.csv {options} --model popularity")
+    assert shown.out.startswith("NOT PRIVATE, not for publication")
+    assert shown.err.startswith("Confidential, for the curator only")
+    beside = references(found, train=train, test=test)["popularity"]["recall@5"]
+    assert f"{found.scores['recall@5']}\n" in shown.out
+    assert f"{beside}\n" in shown.out
+    facts = json.loads(hushrec(f"evaluate timed.csv {options} --model popularity --json").out)
+    assert (facts["split"], facts["budget"]["epsilon"], facts["n_held_out"]) == (where, 1, found.n_held_out)
+    assert domain.digest == train.domain.digest
+    assert not list(here.glob("*.db"))
+
+
+def test_a_split_and_a_release_do_not_go_together(release, refused):
+    """The release may have been fitted to what the split holds out."""
+    split = f"--domain domain.json --split last {BUDGET}"
+    assert "may have been fitted to what a split holds out" in refused(f"evaluate {release} {split}")
+    assert "leave out --train, --test and" in refused(f"evaluate train.csv {split} {PARTS[:17]}")
+    assert "give --epsilon, --delta" in refused("evaluate train.csv --domain domain.json --split last")
+    assert "give one release with --train and --test" in refused(f"evaluate {release} {PARTS} {BUDGET}")
+    assert "these ratings have none: name their column" in refused(f"evaluate train.csv {split}")

@@ -7,14 +7,14 @@ answer either, but it names no fix; and a search for the noise of a δ that is n
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.split import held_out_people, holdout, kfold, latest, since
+from hushrec.data.split import held_out_people, holdout, kfold
 from hushrec.errors import HushrecError
 from hushrec.models import METHODS, MODELS, class_of
 from hushrec.privacy.accounting import accountant, weights
@@ -100,9 +100,6 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "kfold(k)": (lambda v: list(kfold(RATINGS, v, 0)), ""),
         "held_out_people": (lambda v: held_out_people(RATINGS, v, 0), ""),
         "held_out_people(fraction)": (lambda v: held_out_people(RATINGS, 3, 0, fraction=v, least=2), ""),
-        "latest": (lambda v: latest(TIMED, v), "0"),
-        "since(time)": (lambda v: since(TIMED, time=v), "−1 0"),
-        "since(fraction)": (lambda v: since(TIMED, fraction=v), "0"),
         "usual_delta": (usual_delta, ""),
         "small delta": (lambda v: require_small_delta(v, 100), "0"),
         "small delta(max_users)": (lambda v: require_small_delta(1e-6, v), ""),
@@ -164,10 +161,6 @@ def _set(kind: Any, setting: str, value: Any, needed: dict[str, Any]) -> Any:
         return None if is_number(value) else "taken"
 
 
-TIMED = RATINGS.__class__(
-    **{field.name: getattr(RATINGS, field.name) for field in fields(RATINGS)}
-    | {"timestamps": np.arange(len(RATINGS.items))}
-)
 RELEASE_OF_ALL = hr.baseline(RATINGS, hr.GlobalEffects())
 WAYS = ways()
 

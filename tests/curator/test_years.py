@@ -72,6 +72,21 @@ def test_the_first_takes_half_and_all_of_them_fit_the_total(call, ledger):
     assert release.statement.epsilon <= 4.0
 
 
+@pytest.mark.parametrize("model", [hr.Popularity(), hr.PrivateEASE(), hr.GlobalEffects()])
+def test_a_release_of_a_part_of_the_records_is_told_by_the_noisy_sums(call, model):
+    """One week's file in place of all so far: a warning, and the release is made."""
+    if model.feedback == "ratings":
+        ratings = hr.synthetic.netflix_like(2000, 20, 12_000, 0)
+        parts = ratings, ratings.slice(0, 200)
+    else:
+        parts = given(2000), given(200)
+    call(data=parts[0], model=model)
+    call(data=parts[0], model=model)  # warnings are errors
+    with pytest.warns(LedgerWarning, match="less than half of what those before it counted"):
+        release = call(data=parts[1], model=model)
+    assert held(release)[0] == [0, 1]
+
+
 def test_an_explicit_budget_continues_the_year_too(call, ledger):
     first = call(budget=budget(1.0))
     second = call(1, budget=budget(0.5))

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from scipy.stats import binom
 
+from hushrec.data import split
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.split import held_out_people, holdout, kfold, latest, since
+from hushrec.data.split import held_out_people, holdout, kfold, load_split
 from hushrec.errors import DataError
 
 N_ITEMS = 60
@@ -52,8 +53,6 @@ def named(part):
 SPLITS = {
     "holdout": lambda people, seed: [holdout(people, 0.3, seed)],
     "kfold": lambda people, seed: kfold(people, 4, seed),
-    "latest": lambda people, _: [latest(people, 3)],
-    "since": lambda people, _: [since(people, fraction=0.3)],
 }
 
 
@@ -79,7 +78,7 @@ def test_interactions_are_divided_too_and_another_seed_splits_otherwise(split):
         assert 0 < test.n_entries < people.n_entries
     tests = [rows(parts[0][1]) for parts in (one, same, other)]
     assert tests[0] == tests[1]
-    assert (tests[0] != tests[2]) == (split in ("holdout", "kfold"))
+    assert tests[0] != tests[2]
 
 
 @pytest.mark.parametrize(("fraction", "size"), [(0, 0), (0.1, 20), (0.333, 67), (1, 200)])
@@ -95,33 +94,20 @@ def test_folds_are_disjoint_and_even():
     assert sorted(row for test in tests for row in test) == sorted(rows(people))
 
 
-def test_latest_is_by_timestamp_then_catalogue():
-    frame = made([40, 7, 2])
-    _, test = latest(people_of(frame), 5)
-    expected = []
-    for user in ("u0", "u1", "u2"):
-        mine = [row for row in frame.rows() if row[0] == user]
-        expected += sorted(mine, key=lambda row: (row[3], int(row[1])))[-5:]
-    assert {row[:2] for row in rows(test)} == {row[:2] for row in expected}
-    assert test.n_entries == len(expected)
-
-
 def test_nothing_splits_into_nothing_and_wrong_requests_are_explained():
-    for train, test in (holdout(of([]), 0.5, 0), since(of([]), fraction=0.5)):
-        assert train.n_entries == test.n_entries == 0
-        assert np.array_equal(test.indptr, [0])
-    people, timed, moment = people_of(made([9]).drop("timestamp")), of([9]), "either time or fraction"
+    train, test = holdout(of([]), 0.5, 0)
+    assert train.n_entries == test.n_entries == 0
+    assert np.array_equal(test.indptr, [0])
+    people = of([9])
     for wrong, message in (
         (lambda: holdout(people, 1.5, 0), "between 0 and 1"),
         (lambda: kfold(people, 1, 0), "2 to 255"),
         (lambda: kfold(people, 256, 0), "2 to 255"),
-        (lambda: latest(people, 3), "these ratings have none"),
-        (lambda: since(people, time=3), "these ratings have none"),
-        (lambda: since(timed), moment),
-        (lambda: since(timed, time=3, fraction=0.1), moment),
-        (lambda: since(timed, fraction=1.5), "between 0 and 1"),
         *(
-            (lambda more=more: held_out_people(timed, **{"people": 1, "seed": 0} | more), "change people, fr")
+            (
+                lambda more=more: held_out_people(people, **{"people": 1, "seed": 0} | more),
+                "change people, fr",
+            )
             for more in ({"people": 0}, {"fraction": 0}, {"fraction": 1}, {"least": 1})
         ),
     ):
@@ -178,17 +164,102 @@ def test_people_are_the_same_whatever_the_order_of_rows(counts, random):
     assert sorted(row for part in other for row in rows(part)) == sorted(rows(people))
 
 
-# -- one moment for everybody -----------------------------------------------------------------------------
+# -- by time ----------------------------------------------------------------------------------------------
+
+KINDS = {"ratings": {"scale": (1, 5, 1)}, "likes": {"scale": (1, 5, 1), "likes": 4}, "counts": {"counts": 9}}
+DAY = 86_400
 
 
-@pytest.mark.parametrize(("fraction", "least"), [(0, 0), (0.1, 10), (0.5, 50), (1, 100)])
-def test_the_last_fraction_is_a_moment_too(fraction, least):
-    """Thirty moments for a hundred ratings: those of one moment stay together."""
-    people = of([40, 60])
-    train, test = since(people, fraction=fraction)
-    assert test.n_entries >= least
-    if least:
-        moment = test.timestamps.min()
-        assert since(people, time=moment)[1].digest() == test.digest()
-        assert (test.timestamps > moment).sum() < least
-        assert train.n_entries == (people.timestamps < moment).sum()
+def events(counts, seed=0, days=9):
+    """Events with repeats, several of a moment, some without a time, and some of no known item."""
+    rng = default_rng(seed)
+    rows = [
+        (
+            f"u{user}",
+            str(rng.integers(0, 12)) if rng.random() < 0.9 else "unknown",
+            int(rng.integers(1, 6)),
+            int(rng.integers(0, days)) * DAY // 2 if rng.random() < 0.95 else None,
+        )
+        for user, count in enumerate(counts)
+        for _ in range(count)
+    ]
+    return pl.DataFrame(
+        rows,
+        schema=dict.fromkeys(("user_id", "item_id"), str) | {"rating": int, "timestamp": int},
+        orient="row",
+    )
+
+
+def loaded(frame, kind):
+    return load(frame.rename({"rating": "count"}) if kind == "counts" else frame, domain_of(kind))
+
+
+def domain_of(kind):
+    return Domain(range(12), max_users=10_000, **KINDS[kind])
+
+
+def by_hand(frame, where, kind):
+    """The records before and since each person's cut, one person at a time."""
+    before, since = [], []
+    for (_,), mine in frame.drop_nulls("timestamp").group_by("user_id"):
+        came = {}
+        for _, item, rating, moment in mine.rows():
+            if item != "unknown" and (kind != "likes" or rating >= 4):
+                came[item] = min(moment, came.get(item, moment))
+        n = {"last": 1, "last-fifth": max(int(len(came) / 5 + 0.5), 1)}.get(where)
+        late = [moment for moment in sorted(came.values())[-n:] if moment > min(came.values())] if n else []
+        cut = min(late, default=np.inf) if n else 2 * DAY  # 1970-01-03
+        before.append(mine.filter(pl.col("timestamp") < cut))
+        since.append(mine.filter(pl.col("timestamp") >= cut))
+    return [rows(loaded(pl.concat(part), kind)) for part in (before, since)]
+
+
+def divided(frame, where, kind):
+    source = frame.rename({"rating": "count"}) if kind == "counts" else frame
+    return [rows(part) for part in load_split(source, domain_of(kind), where)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("where", ["last", "last-fifth", "1970-01-03"])
+def test_nothing_of_after_the_cut_is_in_the_training_part(where, kind, monkeypatch):
+    """Both parts are what loading makes of their own records; a split that lets in more is noticed."""
+    for seed in range(5):
+        frame = events([30, 12, 1, 2, 25, 7], seed)
+        assert divided(frame, where, kind) == by_hand(frame, where, kind)
+        assert divided(frame.sample(fraction=1, shuffle=True, seed=seed), where, kind) == divided(
+            frame, where, kind
+        )
+    frame = events([5] * 40)
+    # The moment of the cut is let in, then records without a time, which may be later.
+    for right, wrong in (("time < cut", "time <= cut"), ("WHERE mark & 32 = 0", "")):
+        with monkeypatch.context() as planted:
+            assert split._DIVIDED.count(right) == 1
+            planted.setattr(split, "_DIVIDED", split._DIVIDED.replace(right, wrong))
+            assert divided(frame, where, kind) != by_hand(frame, where, kind)
+
+
+def test_what_is_repeated_later_leaves_no_trace_before_the_cut():
+    """Loaded at once, a counts by its last record: 1 star, on day 5."""
+    given = [("u", "0", 5, 1), ("u", "1", 4, 2), ("u", "2", 4, 4), ("u", "0", 1, 5), ("v", "3", 5, 9)]
+    given = [(*who, moment * DAY) for *who, moment in given]
+    frame = pl.DataFrame(given, schema=["user_id", "item_id", "rating", "timestamp"], orient="row")
+    train, test = load_split(frame, domain_of("ratings"), "last")
+    assert rows(train) == [("u", "0", 5, DAY), ("u", "1", 4, 2 * DAY), ("v", "3", 5, 9 * DAY)]
+    assert rows(test) == [("u", "0", 1, 5 * DAY), ("u", "2", 4, 4 * DAY)]
+    train, test = load_split(frame, domain_of("ratings"), "1970-01-05")
+    assert rows(train) == [("u", "0", 5, DAY), ("u", "1", 4, 2 * DAY)]
+    assert named(test) == {"u", "v"}
+
+
+def test_a_split_by_time_that_cannot_be_is_refused_with_the_fix(tmp_path):
+    frame, domain = events([30, 12]), domain_of("ratings")
+    load(frame, domain, where=tmp_path / "people")
+    for source, where, message in (
+        (frame.drop("timestamp"), "last", "these ratings have none: name their column"),
+        (frame, "first", "give last, last-fifth or a day such as 2025-03-01"),
+        (frame, "2025-03-01", "leaves nothing before its cut, or nothing from it on"),
+        (frame.filter(pl.col("timestamp") == 0), "last", "leaves nothing before its cut"),
+        (tmp_path / "people", "last", "give the files"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_split(source, domain, where)

@@ -5,10 +5,12 @@ are fixed.
 """
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
+from hushrec.errors import LedgerWarning
 from hushrec.estimation.yearly import SMOOTHING, UNKNOWN, Sums, YearlySums, crowd, places
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.noisy import Noisy
@@ -50,6 +52,24 @@ def test_the_sum_of_all_counts_stands_for_the_crowd_and_new_items_add_none():
     now = grown.follow_total(exact)
     assert now.size == 400
     assert now.sums["item counts"].values[:2].tolist() == [5, 5], "as many people as before"
+
+
+def test_far_fewer_than_before_is_told_only_beyond_the_noise_and_without_new_items():
+    before = Sums(np.array([400.0, 600.0, 0.0, 0.0]), np.array([4.0, 4.0, np.inf, np.inf]))
+    year = YearlySums((100.0,), (1.0,), {"item counts": before})
+    cases = (
+        (499, 0.1, False),
+        (480, 0.1, True),
+        (480, 3, False),
+        (400, 1, True),
+        (400, 15, False),
+        (501, 0, False),
+    )
+    for total, sigma, told in cases:
+        counts = Noisy("item counts", np.array([total - 100.0, 100.0, 900.0, 900.0]), sigma, 1.0, None)
+        with pytest.warns(LedgerWarning, match="less than half") if told else nullcontext():
+            year.warn_of_fewer(counts)
+    YearlySums().warn_of_fewer(counts)
 
 
 # -- one kind of sums -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import holdout
 from hushrec.errors import ConfigError, DataError, ReleaseError
-from hushrec.evaluation.protocol import DEFAULT_METRICS, evaluate, predictions
+from hushrec.evaluation.protocol import DEFAULT_METRICS, evaluate, predictions, references
 from support.releases import ranker
 
 
@@ -102,18 +102,33 @@ def clicks(rows, domain=CLICKS):
 
 
 def test_interactions_are_ranked_by_default():
-    """Ranked a, b, c, d. u finds b first, as a is known; v finds d at the fourth place; w has nothing."""
-    train, test = clicks({"u": "a", "w": "a"}), clicks({"u": "b", "v": "d"})
+    """Ranked a, b, c, d. u finds b first, as a is known; v finds d at the third place; w has nothing."""
+    train, test = clicks({"u": "a", "v": "a", "w": "a"}), clicks({"u": "b", "v": "d"})
     found = evaluate(ranker(), train=train, test=test)
     assert tuple(found) == DEFAULT_METRICS["interactions"] == ("recall@20", "recall@50", "ndcg@100")
-    assert found["ndcg@100"] == pytest.approx((1 + 1 / np.log2(5)) / 2)
+    assert found["ndcg@100"] == pytest.approx((1 + 1 / np.log2(4)) / 2)
     assert (found.n_users, found.n_held_out, found.n_ranked, found.n_left_out) == (2, 2, 2, 1)
     few = evaluate(ranker(), train=train, test=test, metrics=("mrr@3", "recall@1", "coverage@2"))
-    assert dict(few) == {"mrr@3": 0.5, "recall@1": 0.5, "coverage@2": 0.75}
+    assert dict(few) == {"mrr@3": (1 + 1 / 3) / 2, "recall@1": 0.5, "coverage@2": 0.5}
     assert few.scores["recall@1"].error == pytest.approx(0.5)
     assert few.to_dict()["scores"][2]["error"] is None
     assert "2 people; 1 have nothing to be found" in str(few)
     assert str(few).startswith("NOT PRIVATE, not for publication")
+
+
+def test_what_people_had_before_is_not_to_be_found_again():
+    """Next week's clicks: u again gives a, new people come, and nobody had d."""
+    train, test = clicks({"u": "ac", "v": "a"}), clicks({"u": "ab", "v": "d", "new": "ab"})
+    found = evaluate(ranker(), train=train, test=test, metrics=["recall@1"])
+    assert dict(found) == dict(
+        evaluate(ranker(), train=train, test=clicks({"u": "b", "v": "d"}), metrics=found)
+    )
+    popular = references(found, train=train, test=test)["popularity"]
+    assert popular["recall@1"].value == found["recall@1"] == 0.5
+    assert (found.n_users, found.n_held_out, found.n_repeats, found.n_new) == (3, 4, 1, 1)
+    assert "1 more, which their people have in the training part" in str(found)
+    assert "2 people; 1 are new and fold in nothing, 0 have nothing to be found" in str(found)
+    assert "2 of what is to be found, which nobody had in training" in str(found)
 
 
 def test_ratings_are_predicted_and_ranked_at_once(release, ratings):
@@ -154,7 +169,7 @@ def test_metrics_that_do_not_fit_are_refused_with_the_fix(release, ratings):
         evaluate(release, train=train, test=test)
     with pytest.raises(ReleaseError, match="it ranks items and predicts no ratings; call recommend"):
         predictions(ranker(), **rated)
-    with pytest.raises(DataError, match="share interactions"):
+    with pytest.raises(DataError, match="that its people did not have before"):
         evaluate(ranker(), train=test, test=test)
 
 

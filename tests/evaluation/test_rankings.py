@@ -4,11 +4,13 @@ import dataclasses
 
 import numpy as np
 import polars as pl
+import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import held_out_people
+from hushrec.errors import DataError
 from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
 from support.releases import ranker
@@ -33,16 +35,18 @@ def found(lists, names=ITEMS):
 
 
 def test_own_items_are_left_out_and_the_held_out_ones_found():
-    """Ranked b, a, d, c, f, e; also of a user who folds in nothing, and with users of either part alone."""
+    """Ranked b, a, d, c, f, e; of users of both parts: v is new and folds in nothing, x finds nothing."""
     release = ranker(items=ITEMS, scores=[5, 6, 3, 4, 1, 2])
     train = given({"u": "ab", "w": "d", "x": "f"})
     lists = rank(release, train=train, test=given({"u": "cf", "v": "e", "w": "ab"}), n=3)
-    assert lists.users.to_pylist() == ["u", "v", "w"]
-    assert listed(lists) == ["dcf", "bad", "bac"]
-    assert found(lists) == ["cf", "", "ba"]
-    assert lists.n_held_out.tolist() == [2, 1, 2]
+    assert lists.users.to_pylist() == ["u", "w"]
+    assert listed(lists) == ["dcf", "bac"]
+    assert found(lists) == ["cf", "ba"]
+    assert lists.n_held_out.tolist() == [2, 2]
     assert lists.popularity.tolist() == [1, 1, 0, 1, 0, 1]
-    assert (lists.n_fitted, lists.n_left_out) == (3, 1)
+    assert (lists.n_fitted, lists.n_left_out, lists.n_new) == (3, 1, 1)
+    with pytest.raises(DataError, match="folds in anything, so there are no lists"):
+        rank(release, train=train, test=given({"v": "e"}), n=3)
 
 
 def test_an_empty_place_is_not_a_hit_of_the_user_before():
@@ -100,4 +104,4 @@ def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     )
     assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["abcd", "abd-", "bac-"]
     at_home = listed(rank(listing, train=train, test=test, n=4, likes=4, fold_in=True))
-    assert at_home == ["dbca", "dba-", "bac-"]
+    assert at_home == ["dba-", "bac-"]

@@ -2,23 +2,34 @@
 
 Every split returns pairs ``(train, test)``; only ``held_out_people`` has a third part between them. It is the
 same for the same rows and seed, whatever the order of the records in their file. A user who has nothing in a
-part is left out of that part.
+part is left out of that part. ``load_split`` divides by time, and therefore records: rows are of all times.
 
 Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
 function of the test users' data.
 """
 
 from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng  # noqa: TID251  (which ratings are held out, no release noise)
 
-from hushrec.arrays import Bools, Ints
+from hushrec.arrays import Bools
+from hushrec.data.assemble import in_memory
+from hushrec.data.clean import Cleaner
+from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped
+from hushrec.data.load import cleaned, loaded_folder
 from hushrec.data.people import People
+from hushrec.data.readers.duck import within_room
+from hushrec.data.readers.sources import parts_of
+from hushrec.data.reading import PLAIN, Reading
+from hushrec.data.spark.records import is_frame
 from hushrec.errors import DataError
 from hushrec.text import is_number, whole
-
-_AFTER_ALL = 1 << 41  # a moment after every timestamp, as cleaning clamps them to 2^40
 
 
 def holdout(feedback: People, fraction: float, seed: int) -> tuple[People, People]:
@@ -97,38 +108,50 @@ def held_out_people(
     return feedback.select(~held_out), *_parted(feedback.select(held_out), test)
 
 
-def latest(feedback: People, n: int) -> tuple[People, People]:
-    """Hold out each user's n latest entries; of equal timestamps, the later item in the catalogue.
+def load_split(source: Any, domain: Domain, split: str, reading: Reading = PLAIN) -> tuple[People, People]:
+    """Load records as two parts: what each person did before a cut, and what from the cut on.
 
-    Privacy: private.
-    """
-    return _parted(feedback, _latest(feedback, whole(n, "n", 0, DataError)))
-
-
-def since(
-    feedback: People, *, time: int | None = None, fraction: float | None = None
-) -> tuple[People, People]:
-    """Hold out everything from one moment on, the same moment for all users.
+    Each part is what ``load`` makes of its records alone. So repeats, changed ratings, counts and times of
+    after the cut leave no trace in the training part. A moment is never divided. Records without a time that
+    can be read are in neither part.
 
     Args:
-        feedback: with timestamps.
-        time: the moment, in Unix seconds.
-        fraction: choose the moment so that about this part of all ratings, or interactions, comes at it or
-            later; more than that if several have its timestamp.
+        source, domain, reading: as for ``load``; a folder of people will not do, as its repeats are merged.
+        split: where the cut is. ``last``: at the moment when each person came to their last item, that is
+            their last one which they had not had before. ``last-fifth``: to the last fifth of their items,
+            rounded, at least one. Either leaves what they did first before the cut, and has no cut for people
+            of one moment. A day, such as ``2025-03-01``: at its midnight in UTC, for everybody. Only a day
+            holds out what others did later, too.
+
+    Returns:
+        The training part, which each person folds in too, and the test part, where an item may be again that
+        the person had before: ``hushrec.evaluate`` leaves it out. ``dropped`` counts all records.
+
+    Raises:
+        DataError: The records have no times, the split is unknown, or leaves one part empty.
 
     Privacy: private.
     """
-    times = _timestamps(feedback)
-    if (time is None) == (fraction is None):
-        raise DataError("give either time or fraction, from which on everything is the test part")
-    if time is None:
-        test_fraction = fraction or 0.0
-        _require_fraction(fraction)
-        n_train = len(times) - round(test_fraction * len(times))
-        time = int(np.partition(times, n_train)[n_train]) if n_train < len(times) else _AFTER_ALL
-    elif not is_number(time):
-        raise DataError("time must be a number, in Unix seconds")
-    return _parted(feedback, times >= time)
+    if loaded_folder(source) is not None or is_frame(source):
+        raise DataError(
+            "a folder of people has merged what was repeated, and a DataFrame stays in Spark: give the files"
+        )
+    cuts = _cuts(domain, split)
+    with within_room(), closing(cleaned(parts_of(source, reading), domain, reading)[0]) as cleaner:
+        if not cleaner.timed:
+            raise DataError(
+                f"a split by time needs times, and these {domain.feedback} have none: name their column, "
+                'Reading(columns={"timestamp": ...}) (--column timestamp=NAME)'
+            )
+        dropped = cleaner.dropped()
+        cleaner.db.execute(f"CREATE TEMP TABLE undivided AS {_DIVIDED.format(cuts=cuts)}").fetchall()
+        before, since = (_part(cleaner, place, dropped) for place in ("before", "NOT before"))
+    if not (before.n_users and since.n_users):
+        raise DataError(
+            f"a split at {split} leaves nothing before its cut, or nothing from it on: choose a day between "
+            "the first and the last, or check the times with hushrec check"
+        )
+    return before, since
 
 
 def _rng(seed: int) -> Generator:
@@ -144,18 +167,43 @@ def _parted(feedback: People, test: Bools) -> tuple[People, People]:
     return feedback.select(~test), feedback.select(test)
 
 
-def _timestamps(feedback: People) -> Ints:
-    if feedback.timestamps is None:
-        raise DataError(
-            f"splitting by time needs timestamps, and these {feedback.domain.feedback} have none; "
-            "load a timestamp column"
-        )
-    return feedback.timestamps
+_DIVIDED = """
+-- A record whose time was missing, unreadable or moved has mark 32: it may be of any time.
+SELECT records.*, coalesce(time < cut, true) AS before
+FROM records LEFT JOIN ({cuts}) USING (user_id) WHERE mark & 32 = 0
+"""
+_DAY = "SELECT DISTINCT user_id, {time} AS cut FROM records"
+_LAST = """
+-- When each person came to each of their items, and where this stands from the end.
+WITH came AS (
+    SELECT user_id, item, min(time) AS time FROM records
+    WHERE item IS NOT NULL AND mark & 32 = 0 AND {liked} GROUP BY user_id, item
+),
+placed AS (
+    SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY time DESC) AS from_end,
+        count(*) OVER (PARTITION BY user_id) AS items, min(time) OVER (PARTITION BY user_id) AS first
+    FROM came
+)
+SELECT user_id, min(time) FILTER (WHERE from_end <= {most} AND time > first) AS cut
+FROM placed GROUP BY user_id
+"""
+_MOST = {"last": "1", "last-fifth": "greatest(round(items / 5), 1)"}
 
 
-def _latest(feedback: People, n: int) -> Bools:
-    order = np.lexsort((feedback.items, _timestamps(feedback), feedback.user_index()))
-    from_end: Ints = np.repeat(feedback.indptr[1:], feedback.counts) - np.arange(len(feedback.items))
-    mask = np.zeros(len(feedback.items), dtype=np.bool_)
-    mask[order[from_end <= n]] = True
-    return mask
+def _cuts(domain: Domain, split: str) -> str:
+    """Return the query of each person's cut, in Unix seconds; null for those who have none."""
+    if split in _MOST:
+        scale, likes = domain.rating_scale, domain.likes
+        liked = "true" if scale is None or likes is None else f"value >= {scale.nearest(np.array(likes))}"
+        return _LAST.format(most=_MOST[split], liked=liked)
+    with suppress(ValueError, TypeError):
+        day = datetime.combine(date.fromisoformat(split), time(), UTC)
+        return _DAY.format(time=int(day.timestamp()))
+    raise DataError(f"split={split!r} is none; give last, last-fifth or a day such as 2025-03-01 (--split)")
+
+
+def _part(cleaner: Cleaner, place: str, dropped: Dropped) -> People:
+    """Put the records on one side of the cuts together."""
+    sql = f"CREATE OR REPLACE TEMP TABLE records AS SELECT * EXCLUDE (before) FROM undivided WHERE {place}"
+    cleaner.db.execute(sql).fetchall()
+    return replace(in_memory(cleaner, dropped), dropped=dropped)

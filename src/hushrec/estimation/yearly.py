@@ -9,6 +9,7 @@ Privacy: post-processing of released sums.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints
+from hushrec.errors import LedgerWarning
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.noisy import Noisy
 
@@ -27,6 +29,7 @@ SMOOTHING = 0.3
 """Part of a misfit that one release decides."""
 UNKNOWN = 1e8
 """Variance of what no earlier release measured, over that of this release."""
+_BEYOND = 6  # standard errors, of which noise alone reaches so many once in 10^9
 _LEAST = 1e-300  # so that nothing is divided by zero
 
 
@@ -152,6 +155,27 @@ class YearlySums(NamedTuple):
     def size(self) -> float:
         """The crowd now, at least 1."""
         return max(crowd(self.sizes, self.deviations), 1.0) if self.sizes else 1.0
+
+    def warn_of_fewer(self, counts: Noisy) -> None:
+        """Warn if the items sum to less than half of what earlier releases say, beyond the noise of both.
+
+        Args:
+            counts: as this release measured them.
+        """
+        earlier = self.sums.get(counts.name)
+        if earlier is None:
+            return
+        known = np.isfinite(earlier.variance)  # not the items that are new
+        now, before = float(counts.values[known].sum()), float(earlier.values[known].sum())
+        noise = math.sqrt(known.sum() * counts.sigma**2 + float(earlier.variance[known].sum()) / 4)
+        if now + _BEYOND * noise < before / 2:
+            warnings.warn(
+                "this release counts less than half of what those before it counted, by the noisy sums of "
+                "both: if its file holds one week alone, where it has to hold all records so far, leave this "
+                "release out of the next, without=[its index] (--without)",
+                LedgerWarning,
+                stacklevel=2,
+            )
 
     def follow_size(self, size: float, deviation: float) -> Self:
         """Follow the crowd to this release.

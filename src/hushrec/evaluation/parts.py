@@ -1,11 +1,11 @@
-"""Checks of the training and test parts of an evaluation, and the rows that their users have in both.
+"""Checks of the training and test parts of an evaluation, and what their users have in both.
 
 Privacy: private.
 """
 
 import numpy as np
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Bools, Ints
 from hushrec.data.domain import FeedbackKind
 from hushrec.data.people import People
 from hushrec.errors import DataError
@@ -37,21 +37,35 @@ def require_apart(train: People, test: People) -> None:
     if first != second:
         raise DataError("train and test have different catalogues or scales; load both with the same domain")
     if not len(test.items):
-        raise DataError("the test part holds nothing of a known item; choose another test part")
-    rows, n_items = rows_of(train, test), test.domain.n_items
-    row_in_test = np.full(train.n_users, -1, dtype=np.int64)
-    row_in_test[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-    of_train = row_in_test[train.user_index()]
-    # User and item in one number: a pair in both parts would be known before it is predicted.
-    codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
-    if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
+        raise DataError(
+            "the test part holds nothing of a known item that its people did not have before; choose another "
+            "test part"
+        )
+    if _known(train, test).any():
         raise DataError(
             f"train and test share {test.domain.feedback}, so what is held out would be known in training; "
             f"split the {test.domain.feedback} first (hushrec.data.split)"
         )
 
 
+def leave_out_repeats(train: People, test: People) -> People:
+    """Leave out of the test part the items that their users have in the training part already."""
+    known = _known(train, test)
+    return test.select(~known) if known.any() else test
+
+
 def rows_of(train: People, test: People) -> Ints:
     """Find the row in ``train`` of every user of ``test``, −1 if absent, shape (test.n_users,)."""
     row_of = {user: row for row, user in enumerate(train.users.to_pylist())}
     return np.array([row_of.get(user, -1) for user in test.users.to_pylist()], dtype=np.int64)
+
+
+def _known(train: People, test: People) -> Bools:
+    """Mark the entries of ``test`` whose user and item are in ``train`` too, shape (test.n_entries,)."""
+    rows, n_items = rows_of(train, test), test.domain.n_items
+    row_in_test = np.full(train.n_users, -1, dtype=np.int64)
+    row_in_test[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    of_train = row_in_test[train.user_index()]
+    # User and item in one number.
+    codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
+    return np.isin(test.user_index().astype(np.int64) * n_items + test.items, codes)

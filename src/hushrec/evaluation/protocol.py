@@ -13,7 +13,7 @@ from hushrec.documents.document import Block, Document, Facts, Paragraph, Table
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.baselines import global_average, item_average, popularity, predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score
-from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
+from hushrec.evaluation.parts import leave_out_repeats, require_apart, require_same_domain, rows_of
 from hushrec.evaluation.rankings import Lists, named, rank
 from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
@@ -41,6 +41,7 @@ class Evaluation(Mapping[str, float]):
         scores: metric → value, with its standard error over users.
         n_users: number of users with something in the test part.
         n_held_out: number of test ratings or interactions.
+        n_repeats: number of others, which were left out: their users have the item in the training part.
         predicted: the predicted ratings, in the order of the test part; None without a metric of them.
         lists: the lists that were ranked; None without a metric of them.
 
@@ -51,6 +52,7 @@ class Evaluation(Mapping[str, float]):
     scores: Mapping[str, Score]
     n_users: int
     n_held_out: int
+    n_repeats: int = 0
     predicted: Floats | None = field(default=None, repr=False)
     lists: Lists | None = field(default=None, repr=False)
 
@@ -69,8 +71,13 @@ class Evaluation(Mapping[str, float]):
         return len(self.lists.users) if self.lists else 0
 
     @property
+    def n_new(self) -> int:
+        """Number of users with something to be found who fold in nothing: ranking metrics leave them out."""
+        return self.lists.n_new if self.lists else 0
+
+    @property
     def n_left_out(self) -> int:
-        """Number of other users of either part, whom ranking metrics leave out."""
+        """Number of other users of either part, who have nothing to be found."""
         return self.lists.n_left_out if self.lists else 0
 
     def to_dict(self, beside: References | None = None) -> dict[str, Any]:
@@ -79,7 +86,8 @@ class Evaluation(Mapping[str, float]):
         Args:
             beside: as for ``document``.
         """
-        counts = {name: getattr(self, name) for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")}
+        names = ("n_users", "n_held_out", "n_repeats", "n_ranked", "n_new", "n_left_out")
+        counts = {name: getattr(self, name) for name in names}
         scores = [
             {"name": of, "metric": name, **score.to_json()}
             for of, measured in {self.model: self.scores, **(beside or {})}.items()
@@ -116,8 +124,14 @@ class Evaluation(Mapping[str, float]):
 
     def _facts(self) -> list[tuple[str, str]]:
         rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("held out", f"{self.n_held_out:,}")]
-        if self.n_ranked:
-            rows += [("ranked", f"{self.n_ranked:,} people; {self.n_left_out:,} have nothing to be found")]
+        if self.n_repeats:
+            rows += [("left out", f"{self.n_repeats:,} more, which their people have in the training part")]
+        if lists := self.lists:
+            new = f"{self.n_new:,} are new and fold in nothing, " if self.n_new else ""
+            left = f"{self.n_left_out:,} have nothing to be found"
+            rows += [("ranked", f"{self.n_ranked:,} people; {new}{left}")]
+            if unknown := int((lists.popularity[lists.held_out] == 0).sum()):
+                rows += [("new items", f"{unknown:,} of what is to be found, which nobody had in training")]
         return rows
 
 
@@ -137,7 +151,8 @@ def evaluate(
     Args:
         release: any release, private or not.
         train: the data that each user folds in, which their list leaves out; absent users fold in nothing.
-        test: the ratings to predict, or the items to find. No pair of user and item may be in both.
+        test: the ratings to predict, or the items to find. What the user has in ``train`` already is left
+            out, and counted.
         metrics: errors of predicted ratings, ``rmse`` and ``mae``, or metrics of the first K items of each
             list: ``recall@K``, ``precision@K``, ``ndcg@K``, ``mrr@K``, ``map@K``, ``novelty@K`` and
             ``coverage@K``, with any K. By default both errors, or ``recall@20``, ``recall@50`` and
@@ -150,8 +165,8 @@ def evaluate(
 
     Raises:
         ConfigError: A metric is unknown, or does not fit the release; or ``likes`` is missing or superfluous.
-        DataError: The parts have another catalogue, scale or kind of feedback than the release, share a pair
-            of user and item, are not in memory, or there is nothing to measure.
+        DataError: The parts have another catalogue, scale or kind of feedback than the release, are not in
+            memory, or there is nothing to measure.
 
     Privacy: private. No guarantee covers the values, which are functions of the test part: tune with them
     only on other people's data, and do not publish them.
@@ -180,6 +195,7 @@ def evaluate(
                 "where='memory'"
             )
     require_same_domain(release, test)
+    n_given, test = test.n_entries, leave_out_repeats(train, test)
     by_metric: dict[str, Score] = {}
     predicted, lists = None, None
     if errors:
@@ -195,7 +211,8 @@ def evaluate(
         by_metric |= {name: at.score(lists) for name, at in ranked.items()}
     # In the order in which they were asked for.
     scores = {name: by_metric[name] for name in by_name}
-    return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
+    n_repeats = n_given - test.n_entries
+    return Evaluation(release.model, scores, test.n_users, test.n_entries, n_repeats, predicted, lists)
 
 
 def references(
@@ -214,6 +231,7 @@ def references(
     Privacy: private.
     """
     by_name, found = named(metrics), dict[str, dict[str, Score]]()
+    test = leave_out_repeats(train, test)
     if ranked := {name: at for name, at in by_name.items() if at}:
         popular = popularity(train if fitted is None else fitted)
         longest = max(at.k for at in ranked.values())

@@ -28,7 +28,7 @@ from hushrec.release.top_n import Rows, top_n
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lists:
-    """A release's lists for every user with items to be found.
+    """A release's lists for every user with items to be found who folds in something, or is listed.
 
     Attributes:
         users: their ids, shape (n_users,).
@@ -40,6 +40,7 @@ class Lists:
             (n_items,).
         n_fitted: number of these users.
         n_left_out: number of other users of either part, who have nothing to be found.
+        n_new: number of those who have, and fold in nothing: they have no list of their own.
 
     Privacy: private.
     """
@@ -52,6 +53,7 @@ class Lists:
     popularity: Ints
     n_fitted: int
     n_left_out: int
+    n_new: int = 0
 
     @property
     def n_held_out(self) -> Ints:
@@ -75,7 +77,9 @@ def rank(
     fold_in: bool = False,
     fitted: People | None = None,
 ) -> Lists:
-    """Rank items for all users who have items to be found in the test part.
+    """Rank items for all users who have items to be found in the test part, and fold in something.
+
+    Users whom the release lists are ranked by their vectors, and need to fold in nothing.
 
     Args:
         release: any release of the same catalogue.
@@ -96,11 +100,18 @@ def rank(
         )
     require_apart(train, test)
     sought = _select_likes(test, likes)
-    rows = rows_of(train, sought)
-    own_rows = _own_rows(train, rows)
-    listed = np.full(sought.n_users, -1, dtype=np.int64)
+    n_sought, rows = sought.n_users, rows_of(train, sought)
+    listed = np.full(n_sought, -1, dtype=np.int64)
     if release.users and not fold_in:
         listed = ListedPeople(release).find(sought.users.to_pylist())
+    ranked = (rows >= 0) | (listed >= 0)
+    if not ranked.any():
+        raise DataError(
+            "nobody who has something to be found folds in anything, so there are no lists; give what they "
+            "did before as train"
+        )
+    sought, rows, listed = sought.select(ranked[sought.user_index()]), rows[ranked], listed[ranked]
+    own_rows = _own_rows(train, rows)
     items = np.empty((sought.n_users, n), dtype=np.int32)
     _put(
         items,
@@ -119,7 +130,8 @@ def rank(
         held_out=sought.items,
         popularity=np.bincount(fitted.items, minlength=fitted.domain.n_items),
         n_fitted=fitted.n_users,
-        n_left_out=everybody - sought.n_users,
+        n_left_out=everybody - n_sought,
+        n_new=n_sought - sought.n_users,
     )
 
 

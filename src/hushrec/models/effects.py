@@ -109,6 +109,7 @@ class EffectSettings(Frozen):
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
         members = noisy.get("global count")
         year = YearlySums.of(run.earlier, sums.domain.items)
+        year.warn_of_fewer(noisy["item counts"])
         if members is None:
             year = year.follow_total(noisy["item counts"])
         else:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.errors import LedgerWarning
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import UNKNOWN
 from hushrec.estimation.yearly_matrix import YearlyMatrix
@@ -201,7 +202,8 @@ def test_a_week_without_pairs_passes_them_on(handed):
     """People with one item each take the counts; the week after combines its pairs with those before."""
     domain = given().domain
     lonely = rows_of(domain, [[number % 40] for number in range(3000)])
-    releases = year([given(), lonely, given()], hr.PrivateEASE(rank=6), budget(8.0), [1 / 3] * 3)
+    with pytest.warns(LedgerWarning, match="less than half"):
+        releases = year([given(), lonely, given()], hr.PrivateEASE(rank=6), budget(8.0), [1 / 3] * 3)
     assert [decisions(one)[0] for one in releases] == ["branch.pairs", "branch.few_items", "branch.pairs"]
     first, second, third = (of.arrays for of in handed)
     np.testing.assert_array_equal(second["pairs.triangle"], first["pairs.triangle"])

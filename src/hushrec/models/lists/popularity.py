@@ -61,7 +61,8 @@ class Popularity(PrivateModel):
         counts = ItemCounts(domain, run.terms.unit)
         noisy = run.measure(counts.query, counts.measure(people))
         # The size of the crowd is not measured here: the counts' own sum follows it.
-        year = YearlySums.of(run.earlier, domain.items).follow_total(noisy)
-        year = year.combine(noisy.name, noisy.values, noisy.sigma)
+        year = YearlySums.of(run.earlier, domain.items)
+        year.warn_of_fewer(noisy)
+        year = year.follow_total(noisy).combine(noisy.name, noisy.values, noisy.sigma)
         run.hand_over(lambda: Carried(domain.items, year.arrays()))
         return score_release(self, domain, year.sums[noisy.name].values)

@@ -212,6 +212,7 @@ class PrivateEASE(PrivateModel):
         counts, sizes = ItemCounts(domain, unit), CrowdSize(unit)
         year = YearlySums.of(run.earlier, domain.items)
         first = run.measure(counts.query, lambda: counts.measure(people))
+        year.warn_of_fewer(first)
         if not self.may_measure_pairs(domain, run.terms):
             return self._by_popularity(domain, run, year.follow_total(first), first)
         size = run.measure(sizes.query, sizes.measure(people))
