@@ -62,30 +62,6 @@ def test_data_sets_are_listed_and_what_is_not_the_published_archive_is_refused()
 
 # -- grid ---------------------------------------------------------------------------------------------------
 
-GRID = """
-[data]
-generated = { users = 200, items = 60, ratings = 3000, seed = 3 }
-[split]
-kind = "kfold"
-folds = 3
-[[run]]
-name = "svd"
-model = "CovarianceSVD"
-settings = { rank = 3 }
-unit = "record"
-adjacency = "add-remove"
-epsilon = [0.3, 1, inf]
-delta = 1e-6
-[[run]]
-name = "effects"
-model = "McSherryEffects"
-unit = "record"
-adjacency = "add-remove"
-epsilon = [1, 5]
-delta = 1e-6
-[[reference]]
-name = "item average"
-"""
 CLICKS = """
 [data]
 generated = { users = 200, items = 30, interactions = 2500, seed = 3 }
@@ -107,31 +83,23 @@ name = "popularity"
 """
 
 
-@pytest.mark.full
-def test_a_grid_runs_and_tells():
-    Path("grid.toml").write_text(GRID)
-    shown = lab("grid grid.toml").stdout
-    assert shown.startswith("NOT PRIVATE, not for publication")
-    assert "Wrote grid.parquet: 18 runs, 18 of them now, 0 failed" in shown
-    mean = pl.read_parquet("grid.parquet").filter(name="svd", epsilon=1.0)["rmse"].mean()
-    assert re.search(rf"^svd +0\.3 .*\n +1 +1 +{mean:.4f} ", shown, re.MULTILINE)
-    assert "18 runs, 0 of them now, 0 failed" in lab("grid grid.toml --out grid.parquet").stdout
-    Path("grid.toml").write_text(GRID.replace("rank", "rnk"))
-    assert "grid.toml: run[1]: invalid settings for CovarianceSVD: rnk" in refused("grid grid.toml")
-
-
-def test_a_grid_of_interactions_and_of_a_model_of_ones_own(monkeypatch):
+def test_a_grid_of_a_model_of_ones_own_runs_once_and_tells(monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("outside_grid.py").write_text("import hushrec as hr\nclass Listed(hr.Popularity): ...")
     Path("clicks.toml").write_text(CLICKS)
     shown = lab("grid clicks.toml").stdout
-    assert "6 runs, 6 of them now, 0 failed" in shown
+    assert shown.startswith("NOT PRIVATE, not for publication")
+    assert "Wrote clicks.parquet: 6 runs, 6 of them now, 0 failed" in shown
     assert "ε at which ndcg@10 exceeds" in shown
     assert "RMSE" not in shown
     rows = pl.read_parquet("clicks.parquet")
     assert rows["model"].unique().sort().to_list() == ["outside_grid:Listed", "popularity"]
     assert rows["ndcg@10"].is_between(0, 1, closed="none").all()
-    assert "6 runs, 0 of them now" in lab("grid clicks.toml").stdout
+    mean = rows.filter(name="noisy", epsilon=1.0)["ndcg@10"].mean()
+    assert re.search(rf"^noisy +1 .*\b{mean:.4f} ", shown, re.MULTILINE)
+    assert "6 runs, 0 of them now" in lab("grid clicks.toml --out clicks.parquet").stdout
+    Path("clicks.toml").write_text(CLICKS.replace("delta", "deltaa"))
+    assert "clicks.toml: run[1].deltaa: Extra inputs" in refused("grid clicks.toml")
 
 
 # -- reproduce ----------------------------------------------------------------------------------------------

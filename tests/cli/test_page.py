@@ -72,3 +72,15 @@ def test_a_page_has_the_sites_title_and_style(tmp_path, hushrec, monkeypatch):
     assert "<title>Söhne &amp; Co</title>" in index
     assert Path("there/own.css").read_text("utf-8") == "h1 { color: hotpink }"
     assert "own.css" in json.loads(Path("there/contents.json").read_text("utf-8"))["files"]
+
+
+def test_a_signed_release_whose_page_has_no_key_is_named_wherever_the_page_goes(
+    tmp_path, hushrec, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    made_up(n=4).save("films.safetensors")
+    assert "Warning" not in hushrec("page films.safetensors -o first").err
+    hushrec("show films.safetensors --sign owner.key --new-key")
+    assert "Warning" not in hushrec("page films.safetensors --key owner.pub -o there").err
+    for folder, told in ("elsewhere", "films.safetensors.sig is left out"), ("there", "theirs with --key"):
+        assert told in hushrec(f"page films.safetensors -o {folder}").err

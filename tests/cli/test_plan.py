@@ -56,16 +56,24 @@ def test_shares_of_a_total_are_planned(here, hushrec):
     line = f"plan --domain domain.json --max-releases 52 --epsilon 4 {kind}"
     shown = hushrec(f"{line} global-effects").out
     assert flat(shown).startswith(
-        "Within ε = 4 at δ = 1e-06 per user, add-remove over all of them, "
-        "the first of 52 releases may cost ε = 2.717, and each later one ε = 0.325: it takes over the sums "
-        "of those before, and improves on them. GlobalEffects: ε = 2.717 at δ = 1e-06 "
+        "All 52 releases together: ε = 4 at δ = 1e-06 per user, add-remove Anyone who reads all 52 files, "
     )
+    told = [
+        "What that means for Alice (all 52 files)",
+        "a guess is right in at most 66.3 % of cases",
+        "The first of them may cost ε = 2.717, and each later one ε = 0.325: it takes over the sums "
+        "of those before, and improves on them. GlobalEffects: ε = 2.717 at δ = 1e-06 ",
+        "What will be measured",
+        "Create the ledger",
+    ]
+    assert [text for _, text in sorted((flat(shown).index(text), text) for text in told)] == told
+    assert flat(shown).count("for Alice") == 1
     assert "--epsilon 4 --delta 1e-06 --unit user --adjacency add-remove --max-releases 52" in shown
     facts = json.loads(hushrec(f"{line} global-effects --json").out)
     assert (facts["releases"], facts["total_epsilon"], facts["budget_epsilon"]) == (52, 4, 2.717)
     assert facts["later_epsilon"] == 0.325
     shown = flat(hushrec(f"{line} adaptive-factors").out)
-    assert "each of 52 releases may cost ε = 0.4659. AdaptiveFactors: ε = 0.4659 at" in shown
+    assert "Each of them may cost ε = 0.4659. AdaptiveFactors: ε = 0.4659 at" in shown
     facts = json.loads(hushrec(f"{line} adaptive-factors --json").out)
     one = f"plan --domain domain.json --epsilon 0.4659 {kind} adaptive-factors"
     alone = json.loads(hushrec(f"{one} --json").out)
@@ -83,9 +91,10 @@ class Mine(hr.GlobalEffects):
 def test_a_model_of_ones_own_is_named_first(here, hushrec, budget, monkeypatch):
     (here / "plan_mine.py").write_text(MINE)
     monkeypatch.syspath_prepend(here)
-    shown = hushrec(f"plan --domain domain.json {budget} --model plan_mine:Mine").out
-    assert shown.startswith("AUTHOR'S CLAIM: plan_mine.Mine is not part of hushrec")
-    assert shown.count("not part of hushrec") == 1
+    for releases in "", "--max-releases 52":
+        shown = hushrec(f"plan --domain domain.json {budget} --model plan_mine:Mine {releases}").out
+        assert shown.startswith("AUTHOR'S CLAIM: plan_mine.Mine is not part of hushrec")
+        assert shown.count("not part of hushrec") == 1
 
 
 KIND = "--delta 1e-6 --unit user --adjacency add-remove"
@@ -101,11 +110,7 @@ def test_a_total_too_small_for_taste_is_said_before_the_charge(here, hushrec):
         "Every user gets the same list: this plan measures averages, and no one's taste. Remedies: public "
         "features of the items (hushrec domain --feature), a larger ε, or more people."
     )
-    assert (
-        shown.index("the first of 52 releases may cost")
-        < shown.index(told)
-        < shown.index("Model: Popularity")
-    )
+    assert shown.index("The first of them may cost") < shown.index(told) < shown.index("Model: Popularity")
     assert json.loads(hushrec(f"{small} --json").out)["prospects"] == told
     hr.Domain(range(40), max_users=50_000, expected_users=40_000, expected_records=400_000).save(
         "clicks.json"

@@ -57,16 +57,18 @@ def test_a_release_is_signed_by_a_new_key_and_checked_by_its_public_one(release,
     assert "owner.key does not exist; name your private key, or add --new-key" in refused(
         "show films.safetensors --sign owner.key"
     )
-    told = " ".join(hushrec("show films.safetensors --sign owner.key --new-key").err.split())
+    shown = hushrec("show films.safetensors --sign owner.key --new-key")
+    told = " ".join(shown.err.split())
     assert "Wrote owner.key, not encrypted: keep it" in told
     assert f"Wrote owner.pub: publish this key, {Path('owner.pub').read_text().strip()}" in told
     assert "Wrote films.safetensors.sig: publish it next to films.safetensors" in told
     public = Path("owner.pub").read_text().strip()
+    assert f"checked, by the key {public}" in shown.out
     for command in ("recommend films.safetensors", "show films.safetensors"):
         assert hushrec(f"{command} --key owner.pub").out
     assert f"checked, by the key {public}" in hushrec("show films.safetensors --key owner.pub").out
-    facts = json.loads(hushrec("show films.safetensors --json --sign owner.key --key owner.pub").out)
-    assert facts["signed_by"] == public
+    other = hushrec("show films.safetensors --json --sign other.key --new-key --key owner.pub").out
+    assert json.loads(other)["signed_by"] == Path("other.pub").read_text().strip()
     assert "never replaced" in refused("show films.safetensors --sign owner.key --new-key")
     signature = Path("films.safetensors.sig")
     signature.write_text("A" * 86 + "==")

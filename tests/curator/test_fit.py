@@ -85,6 +85,13 @@ def test_queries_are_those_of_the_plan_and_not_made_again_for_the_fit(small, bud
 
 
 def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
+    for use in (
+        lambda: hr.testing.fit(small, hr.GlobalEffects, budget(1.0), entropy=hr.testing.Seeded(1)),
+        lambda: hr.plan(small.domain, hr.GlobalEffects, budget(1.0)),
+        lambda: hr.baseline(small, hr.GlobalEffects),
+    ):
+        with pytest.raises(ConfigError, match=r"GlobalEffects is a class, .*; give GlobalEffects\(\)$"):
+            use()
     with pytest.raises(ConfigError, match="RandomizedResponse is not a model; to release data, call"):
         hr.testing.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
     asked = r"RandomizedResponse is not a model; ask for its own plan, .* hushrec randomize --plan$"

@@ -7,16 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from pydantic import Field
 
 import hushrec as hr
 from hushrec.curator.fit import fit
-from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.documents.sentences import Branch
+from hushrec.errors import BudgetUnsupported, ConfigError, GrantError
+from hushrec.models.base import PrivateModel
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
 from hushrec.privacy.accounting.calibration import divided, with_noise
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
+from support.releases import ranker
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 CHAIN = {"R̂": 1.0125, "effective sample size": 812.0, "chains": "4, of 2,000 rounds"}
@@ -113,9 +117,54 @@ def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
     assert math.fsum(more.values()) == pytest.approx(1)
 
 
+class Mine(PrivateModel):
+    """A model of an author's own, which measures ``made`` of what it plans."""
+
+    supports: ClassVar = frozenset({("user", "add-remove")})
+
+    parts: Mapping[str, float] = Field(default={"sums": 0.7, "counts": 0.3})
+    made: tuple[str, ...] = ("sums", "counts")
+    decides: bool = False
+
+    def queries(self, domain, terms) -> Sequence[Measurement]:
+        return [Measurement(name, 1.5, "l2", 2.0**-14, 12) for name in ("sums", "counts")]
+
+    def default_split(self, domain, budget) -> Mapping[str, float]:
+        return self.parts
+
+    def fit(self, feedback, run) -> Release:
+        listed = {one.name: one for one in self.queries(feedback.domain, run.terms)}
+        for name in self.made:
+            run.measure(listed[name], np.zeros(12, np.int64))
+        if self.decides:
+            run.decide(Branch.vote())
+        return ranker(feedback.domain.items)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (("counts", "sums"), r"counts: sums comes before it in queries\(\); measure in that order"),
+        (("sums", "sums"), r"sums: not booked, or already made; list it in queries\(\)"),
+        (("sums",), r"counts: charged, and never measured; measure it in fit, or leave"),
+    ],
+)
+def test_a_model_that_does_not_measure_as_it_plans_is_refused(small, made, said) -> None:
+    def fitted(**settings):
+        return hr.testing.fit(small, Mine(**settings), BUDGET, entropy=hr.testing.Seeded(1))
+
+    with pytest.raises(GrantError, match=said):
+        fitted(made=made)
+    for whole in (fitted(), fitted(made=("sums",), decides=True)):  # a decision says why one was left out
+        assert [one.name for one in whole.statement.measurements] == ["sums", "counts"]
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
+        (Mine(parts={"sums": 0.7, "count": 0.3}), r"'count' is not in queries\(\); name one of sums, counts"),
+        (Mine(parts={"sums": 70, "counts": 30}), "default_split: its parts sum to 100; let them sum to 1"),
+        (Mine(parts={"sums": 1.3, "counts": -0.3}), "default_split: the part of 'counts' is -0.3; every"),
         (GlobalEffects(split={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
         (GlobalEffects(split={"item sums": 0.0}), "must be a positive, finite number"),
         (GlobalEffects(split={"item sums": -1.0}), "must be a positive, finite number"),

@@ -28,10 +28,9 @@ def owner(tmp_path):
 
 
 def test_what_the_owner_signed_is_opened_and_names_the_key(films, owner):
-    written = hr.sign(films, owner)
-    assert written == films.with_name("films.safetensors.sig")
+    text = hr.sign(films, owner)
     public = owner.with_suffix(".pub")
-    text = public.read_text().strip()
+    assert public.read_text().strip() == text
     for key in (public, str(public), text):
         assert hr.Client(films, key=key).release.signed_by == text
     opened = hr.Release.open(films, key=text)

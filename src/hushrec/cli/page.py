@@ -11,7 +11,7 @@ from hushrec.files import read
 from hushrec.pages import site
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
-from hushrec.release.signature import public_key
+from hushrec.release.signature import SUFFIX, public_key
 
 
 @options.of(PageStyle, Domain.from_catalogue)
@@ -31,7 +31,9 @@ def page(
     ] = None,
     title: str | None,
     css: Path | None,
-    out: Annotated[Path, "The folder to write; an earlier site in it is replaced."] = Path("page"),
+    out: Annotated[
+        Path, "The folder to write; an earlier site in it is replaced, and nothing of it is taken over."
+    ] = Path("page"),
 ) -> None:
     """Write a site on which people get their own list.
 
@@ -43,8 +45,13 @@ def page(
     style = PageStyle(title, read(css, ConfigError, fix="name a style with --css") if css else None)
     pinned = public_key(key) if key else None
     written = site.write(release, out, titles=table, key=pinned, style=style)
+    beside = release.with_name(release.name + SUFFIX)
     if written.warning:
         console.tell(f"Warning: {written.warning}")
+    elif not pinned and beside.exists():
+        console.tell(
+            f"Warning: {beside} is left out, and readers of a page with your key refuse this one: give --key"
+        )
     if not written.release.personal:
         console.tell("Warning: this release holds no taste: everybody gets the same list")
     size = sum(path.stat().st_size for path in written.files)

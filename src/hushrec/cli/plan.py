@@ -8,6 +8,7 @@ from hushrec.curator import fit as library
 from hushrec.curator.suggest_model import choice, same_list
 from hushrec.data.domain import Domain
 from hushrec.documents.document import Block, Commands, Paragraph
+from hushrec.documents.odds import Odds
 from hushrec.models.base import Model, PrivateModel
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.booking import split_budget
@@ -36,32 +37,33 @@ def plan(
     shaping = budget if yearly else share
     alike, prospects = same_list(domain, model, shaping), model.prospects(domain, shaping)
     facts: dict[str, Any] = {"because": because, "prospects": f"{alike} {prospects}".strip()}
-    first: list[Block] = []
     extra: list[Block] = [Paragraph(alike, "caution")] if alike else []
     if because:
         extra.append(Paragraph(f"Model: {planned.model}, because {because}."))
     if prospects:
         extra.append(Paragraph(prospects))
-    if several:
-        spent = planned.spent.units(budget.delta)
-        later = split_budget(budget, max_releases - 1, spent) if yearly else share
-        each = f"each of {max_releases:,} releases may cost ε = {above(share.epsilon)}"
-        if yearly:
-            each = (
-                f"the first of {max_releases:,} releases may cost ε = {above(share.epsilon)}, and each later "
-                f"one ε = {above(later.epsilon)}: it takes over the sums of those before, and improves on "
-                "them"
-            )
-        first.append(Paragraph(f"Within {budget} over all of them, {each}.", "strong"))
-        terms = f"{options.budget_options(budget)} --max-releases {max_releases}"
-        extra += [
-            Commands("Create the ledger", [f"hushrec ledger create LEDGER {terms}"]),
-            Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
-        ]
-        facts |= {
-            "releases": max_releases,
-            "total_epsilon": budget.epsilon,
-            "later_epsilon": later.epsilon,
-        }
-    document = planned.document(extra, first)
-    console.show(replace(document, facts={**document.facts, **facts}), json=json)
+    if not several:
+        document = planned.document(extra)
+        console.show(replace(document, facts={**document.facts, **facts}), json=json)
+        return
+    spent = planned.spent.units(budget.delta)
+    later = split_budget(budget, max_releases - 1, spent) if yearly else share
+    each = f"Each of them may cost ε = {above(share.epsilon)}."
+    if yearly:
+        each = (
+            f"The first of them may cost ε = {above(share.epsilon)}, and each later one ε = "
+            f"{above(later.epsilon)}: it takes over the sums of those before, and improves on them."
+        )
+    odds = Odds.of(budget.epsilon, budget.delta)
+    together = replace(planned.guarantee, odds=odds, files=max_releases)
+    terms = f"{options.budget_options(budget)} --max-releases {max_releases}"
+    following = [f"hushrec ledger create LEDGER {terms}"]
+    document = planned.document(extra, together, each)
+    facts |= {"releases": max_releases, "total_epsilon": budget.epsilon, "later_epsilon": later.epsilon}
+    blocks = [
+        *document.blocks,
+        Commands("Create the ledger", following),
+        Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
+    ]
+    document = replace(document, blocks=blocks, facts={**document.facts, **facts})
+    console.show(document, json=json)

@@ -57,7 +57,7 @@ def show(
         )
     document, statement = _data_set(release) if data else _release(release, key)
     if sign:
-        _sign(release, sign, new_key)
+        document, statement = _release(release, key=_sign(release, sign, new_key))
     digest = sha256(release)
     if html:
         if statement is None:
@@ -90,8 +90,8 @@ def _data_set(path: Path) -> tuple[Document, Statement | None]:
     return data.document(), data.statement
 
 
-def _sign(release: Path, key: Path, new_key: bool) -> None:
-    """Sign what is shown, with a new key if one is wanted."""
+def _sign(release: Path, key: Path, new_key: bool) -> str:
+    """Sign what is shown, with a new key if one is wanted; return the public key that checks it."""
     said = []
     if new_key:
         options.require_suffix(key, "--sign", ".key")
@@ -106,9 +106,11 @@ def _sign(release: Path, key: Path, new_key: bool) -> None:
         if os.name == "posix" and (mode := key.stat().st_mode & 0o777) & 0o077:
             said.append(f"Users other than the owner can access {key} (mode {mode:o}): chmod 600 {key}")
         secret = _passphrase("Passphrase") if signature.is_encrypted(key) else ""
-    said.append(f"Wrote {signature.sign(release, key, passphrase=secret)}: publish it next to {release.name}")
+    signed_by = signature.sign(release, key, passphrase=secret)
+    said.append(f"Wrote {release}{signature.SUFFIX}: publish it next to {release.name}")
     for line in said:
         console.tell(line)
+    return signed_by
 
 
 def _passphrase(asked: str, *, new: bool = False) -> str:

@@ -240,6 +240,7 @@ def make_release(
     grant.prior, grant.earlier = public, earlier
     with stage(MEASURING, len(plan.measurements)):
         release = _with_texts(model.fit(people, grant), domain)
+    grant.require_made()
     return describe(release, grant, domain, personal_epsilon=facts.has_personal_epsilon)
 
 
@@ -294,6 +295,7 @@ def _fit_without_noise(
         if model is None
         else model
     )
+    _require_model(model, "give the settings of one, such as CovarianceSVD()")
     _require_suitable(model, None, facts)
     public, terms = item_prior(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
@@ -308,6 +310,8 @@ def _with_texts(release: Release, domain: Domain) -> Release:
 
 
 def _require_model(model: object, fix: str) -> None:
+    if isinstance(model, type):
+        raise ConfigError(f"{model.__name__} is a class, and no settings; give {model.__name__}()")
     if not isinstance(model, Model):
         raise ConfigError(f"{type(model).__name__} is not a model; {fix}")
 

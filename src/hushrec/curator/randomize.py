@@ -71,7 +71,7 @@ def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Re
     """Plan a data set from public facts, with the arguments of ``randomize``."""
     if not isinstance(method, Method):
         raise DataError(
-            "randomize takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
+            "randomize takes RandomizedResponse() or DistanceBased(...); to train a model, call hushrec.fit"
         )
     require_rows(facts, type(method).__name__)
     if facts.has_personal_epsilon or facts.domain.personal_epsilon:

@@ -483,7 +483,7 @@ class Branch(Sentence):
     effects = f"{_DECIDED} They show a signal of {{signal:g}} for a covariance, which is worth its noise from {{least:g}} on: the item sums were measured again."
     covariance = f"{_DECIDED} They show a signal of {{signal:g}}, and from {{least:g}} on a covariance is worth its noise: it was measured."
     gradients = f"{_DECIDED} Gradients of item factors are expected to reveal {{signal:g}} of the variance of tastes, and are worth their noise from {{least:g}} on: they were measured."
-    waits = "The sums of all releases of this year so far show a signal of {signal:g}, and only from {least:g} on lists by own items are worth their noise: every list is by popularity, until further releases say more."
+    waits = "The sums of all releases of this year so far show a signal of {signal:g}, and only from {least:g} on lists by own items are worth their noise: every list is by popularity, until further releases say more. A vote was charged and not held."
     vote = "A vote of the people, with noise, found lists by popularity no worse than lists by own items: every list is by popularity."
 
 

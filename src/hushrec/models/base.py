@@ -131,7 +131,11 @@ class PrivateModel(Model):
 
     @abstractmethod
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Return parts of the budget by name of measurement, where ``split`` does not override them."""
+        """Return parts of the budget by name of measurement, where ``split`` does not override them.
+
+        Along each branch they sum to one. Those of a subclass of another model may sum to more: they are
+        scaled.
+        """
 
     @property
     def noise_distribution(self) -> Noise:
@@ -169,7 +173,9 @@ class PrivateModel(Model):
             year: what it takes over; None for a release that stands alone.
         """
         shaping = year.whole if year else budget
-        listed, split = self.to_measure(domain, shaping), self.budget_split(domain, shaping)
+        listed = self.to_measure(domain, shaping)
+        self._require_parts(listed, self.default_split(domain, shaping))
+        split = self.budget_split(domain, shaping)
         return Plan(
             model=type(self).__name__,
             settings=self.settings(),
@@ -230,8 +236,12 @@ class PrivateModel(Model):
         parts = {**self.default_split(domain, budget), **self.split}
         if missing := {query.name for query in queries} - set(parts):
             raise ConfigError(f"{type(self).__name__}.default_split has no part for {sorted(missing)[0]!r}")
-        if not all(0 < part < math.inf for part in parts.values()):
-            raise ConfigError("split: every part of the budget must be a positive, finite number")
+        if wrong := [name for name, part in parts.items() if not 0 < part < math.inf]:
+            owner = "split" if wrong[0] in self.split else f"{type(self).__name__}.default_split"
+            raise ConfigError(
+                f"{owner}: the part of {wrong[0]!r} is {parts[wrong[0]]:g}; every part of the budget must be "
+                "a positive, finite number"
+            )
         charged = {query.name: parts[query.name] for query in queries if not query.is_exact}
         if self.split and len(charged) == 1:
             raise ConfigError(
@@ -245,6 +255,27 @@ class PrivateModel(Model):
         # The dearest branch is paid, whichever is taken, so every other may use as much.
         scales = {"": 1.0, **{branch: rest / total for branch, total in sums.items()}}
         return {name: part * scales[branch_of[name]] / (always + rest) for name, part in charged.items()}
+
+    def _require_parts(self, listed: Sequence[Measurement], parts: Mapping[str, float]) -> None:
+        """Refuse parts that would be dropped or scaled in silence, of a model that extends no other.
+
+        Those of hushrec, and what extends them, name parts of measurements that some units do not have.
+        """
+        modules = ((kind, kind.__module__.partition(".")[0]) for kind in type(self).__mro__)
+        if next(kind for kind, module in modules if module == "hushrec") is not PrivateModel:
+            return
+        name = f"{type(self).__name__}.default_split"
+        sums = dict.fromkeys((one.branch for one in listed), 0.0)
+        if unknown := [part for part in parts if part not in (one.name for one in listed)]:
+            names = ", ".join(one.name for one in listed)
+            raise ConfigError(f"{name}: {unknown[0]!r} is not in queries(); name one of {names}")
+        for one in listed:
+            sums[one.branch] += parts.get(one.name, 0.0)
+        always = sums.pop("", 0.0)
+        for branch, total in (sums or {"": 0.0}).items():
+            if not math.isclose(always + total, 1, abs_tol=2e-3):
+                of = f" in branch {branch}" if branch else ""
+                raise ConfigError(f"{name}: its parts sum to {always + total:g}{of}; let them sum to 1")
 
     def _require(self, budget: Budget) -> None:
         if (budget.unit, budget.adjacency) not in self.supports:

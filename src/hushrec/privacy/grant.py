@@ -8,7 +8,7 @@ import functools
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
@@ -105,7 +105,9 @@ class WithoutNoise:
 
 
 class Grant(Confined):
-    """The right to make each measurement of one charge once. Only ``Ledger.charge`` creates one.
+    """The right to make each measurement of one charge once, in the order of the plan.
+
+    Only ``Ledger.charge`` creates one.
 
     A grant belongs to the process that was charged. A copy, or the same grant in a forked child, would draw
     other noise under the same charge, and the second measurement would be unpaid.
@@ -143,7 +145,7 @@ class Grant(Confined):
         self.prior, self.reasons = NOTHING_KNOWN, list[Fact]()
         self.earlier: Carried | None = None
         self.later: Carried | None = None
-        self.taken, self._chosen = taken, False
+        self.taken, self._chosen, self._decided = taken, False, False
         self._open = {measurement.name: measurement for measurement in plan.measurements}
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
         self._sums, self._record, self._process = sums, record if sums else None, os.getpid()
@@ -328,12 +330,27 @@ class Grant(Confined):
                 if measurement.branch not in ("", self.taken):
                     self._open.pop(measurement.name, None)
         if reason:
-            self.decide(reason)
+            self.reasons.append(reason)
         return self.taken
 
     def decide(self, reason: Fact) -> None:
-        """Note a decision that follows from what was released, for the statement."""
+        """Note a decision that follows from what was released, for the statement.
+
+        What is not made after it stays charged, and its sentence says so.
+        """
         self.reasons.append(reason)
+        self._decided = True
+
+    def require_made(self) -> None:
+        """Refuse a release that leaves out what it is charged for, and whose statement would list it.
+
+        Raises:
+            GrantError: A measurement was never made, no branch left it out, and no decision says why.
+        """
+        if (left := self._due([*self.plan.branches])) and not self._decided:
+            raise GrantError(
+                f"{left[0]}: charged, and never measured; measure it in fit, or leave it out of queries()"
+            )
 
     def noise(self, measurement: Measurement) -> float:
         """Noise parameter that is booked for a measurement."""
@@ -373,7 +390,7 @@ class Grant(Confined):
         booked = self._open.get(name)
         if booked is None:
             only = f"only branch {self.taken} is measured" if self._chosen else "each booking is used once"
-            raise GrantError(f"{name}: not booked, or already made; {only}")
+            raise GrantError(f"{name}: not booked, or already made; list it in queries(), and {only}")
         if booked.branch not in ("", self.taken if self._chosen else ""):
             raise GrantError(f"{name}: no branch was taken yet; call take({booked.branch!r}, reason) first")
         return booked
@@ -382,9 +399,19 @@ class Grant(Confined):
         if os.getpid() != self._process:
             raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
 
+    def _due(self, branches: Collection[str]) -> list[str]:
+        """Names of what costs something and was not made yet, of these branches and of none, in order."""
+        return [one.name for one in self._open.values() if not one.is_exact and one.branch in ("", *branches)]
+
     def _use(self, booked: Measurement) -> None:
-        if self._open.pop(booked.name, None) is None:  # another thread took it
-            raise GrantError(f"{booked.name}: already made; each booking is used once")
+        with self._taking:
+            first = next(iter(self._due([self.taken] if self._chosen else [])), booked.name)
+            if not booked.is_exact and first != booked.name:
+                raise GrantError(
+                    f"{booked.name}: {first} comes before it in queries(); measure in that order, each once"
+                )
+            if self._open.pop(booked.name, None) is None:  # another thread took it
+                raise GrantError(f"{booked.name}: already made; each booking is used once")
 
     def _hold(self, room: int) -> None:
         """Allocate room for a value before it is drawn; ``room`` is in bytes."""

@@ -134,7 +134,8 @@ class Release:
     def taste(self) -> str:
         """The tastes that are left after the noise, as a sentence."""
         n_known = self.constants.get("known_factors", 0.0)
-        learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known)
+        decisions = self.statement.decisions
+        learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, decisions, n_known)
         n_placed = int(self.constants.get("placed_items", 0.0))
         if not n_placed:
             return learned
@@ -151,7 +152,7 @@ class Release:
     @property
     def why_same(self) -> str:
         """Why everybody gets the same list, without dimensions of taste."""
-        return contents.why_same(self.model, self.settings, self._noise)
+        return contents.why_same(self.model, self.settings, self._noise, self.statement.decisions)
 
     @property
     def _noise(self) -> float | None:

@@ -3,13 +3,15 @@
 Privacy: public.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Bools, Floats
+from hushrec.documents.fact import Fact
+from hushrec.documents.sentences import Branch
 from hushrec.text import above
 
 LEAST = 0.01
@@ -51,6 +53,7 @@ def tastes(
     model: str,
     settings: Mapping[str, Any],
     epsilon: float | None,
+    decisions: Sequence[Fact],
     n_known: float = 0.0,
 ) -> str:
     """Say what is left of people's tastes.
@@ -59,13 +62,14 @@ def tastes(
         n_dimensions: number of dimensions.
         settings: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
+        decisions: what the fit decided, as its statement says it.
         n_known: how many of them are from public features of items, the constant ``known_factors``.
     """
     if not n_dimensions:
-        return f"Lists are the same for everyone: {why_same(model, settings, epsilon)}."
+        return f"Lists are the same for everyone: {why_same(model, settings, epsilon, decisions)}."
     known = "what is publicly known of items"
     if 0 < n_known < n_dimensions:
-        learned = tastes(n_dimensions - int(n_known), model, settings, epsilon)
+        learned = tastes(n_dimensions - int(n_known), model, settings, epsilon, decisions)
         return f"{learned} {int(n_known):,} more from {known}."
     tastes_left = f"{n_dimensions:,} dimension{'s' * (n_dimensions != 1)} of taste"
     if n_known > 0:
@@ -78,10 +82,17 @@ def tastes(
     return f"{tastes_left} at most, noise included: {model} does not tell which of them are noise."
 
 
-def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> str:
+def why_same(
+    model: str, settings: Mapping[str, Any], epsilon: float | None, decisions: Sequence[Fact]
+) -> str:
     """Say why a release without dimensions gives everybody the same list."""
     if not learns_tastes(settings):
         return f"{model} learns no tastes"
+    decided = {one.sentence for one in decisions}
+    if Branch.vote in decided:
+        return "a vote of the people, with noise, found lists by popularity no worse"
+    if Branch.few_items in decided:
+        return "people have too few items each for lists by own items"
     return "no taste was found" if epsilon is None else f"no taste survived the noise at ε = {above(epsilon)}"
 
 

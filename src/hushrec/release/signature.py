@@ -68,8 +68,8 @@ def new_key(path: str | Path, *, passphrase: str = "") -> str:
     return text
 
 
-def sign(release: str | Path, key: str | Path, *, passphrase: str = "") -> Path:
-    """Sign a release's file with the owner's private key.
+def sign(release: str | Path, key: str | Path, *, passphrase: str = "") -> str:
+    """Sign a release's file with the owner's private key: write ``RELEASE.sig``, or replace it.
 
     Ed25519 (RFC 8032, section 5.1) over a line ``hushrec release v1`` and the SHA-256 of the file in hex.
 
@@ -79,7 +79,7 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "") -> Path:
         passphrase: of the private key; "" if it has none.
 
     Returns:
-        Path of the signature, ``RELEASE.sig``; one that lies there is replaced.
+        The public key that checks it, as ``new_key`` returns it.
 
     Raises:
         ReleaseError: The file cannot be read, the key cannot be used, or the signature cannot be written.
@@ -93,7 +93,7 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "") -> Path:
     text = base64.b64encode(private.sign(_bytes_to_sign(digest))).decode()
     beside = path.with_name(path.name + SUFFIX)
     files.write(beside, f"{text}\n", ReleaseError, fix="sign a copy in a folder of your own")
-    return beside
+    return base64.b64encode(private.public_key().public_bytes_raw()).decode()
 
 
 def require_signed(data: bytes, path: Path, key: str | Path) -> str:

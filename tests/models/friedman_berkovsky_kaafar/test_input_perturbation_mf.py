@@ -44,6 +44,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
     for adjacency in ("add-remove", "replace"):
         config, allowed = hr.InputPerturbationMF(epochs=6), budget(4.0, adjacency=adjacency)
         run = charged(config, train.domain, allowed)
+        config.biases.measure(train, run, config.norm)
         cells, people = config._cells(train.domain, allowed), train
         levels = np.full(train.domain.n_items, 3.4), np.zeros(train.domain.n_users)
         noisy = cells.measure(run, cells.residuals.entries(people, *levels))

@@ -103,6 +103,7 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert [decision.name for decision in release.statement.decisions] == ["branch.counts"]
     assert "every list is by popularity" in str(release.statement)
     assert release.kind == "item scores"
+    assert release.why_same == "no taste survived the noise at ε = 1"
 
 
 def test_the_people_may_vote_for_popularity(halves, budget):
@@ -118,6 +119,7 @@ def test_the_people_may_vote_for_popularity(halves, budget):
     release = fitted(same, budget(2.0, "user"))
     assert release.kind == "item scores"
     assert [decision.name for decision in release.statement.decisions] == ["branch.pairs", "branch.vote"]
+    assert release.taste.endswith("a vote of the people, with noise, found lists by popularity no worse.")
     assert [decision.name for decision in fitted(halves[0], budget(2.0, "user")).statement.decisions] == [
         "branch.pairs"
     ]

@@ -205,6 +205,7 @@ def test_a_week_without_pairs_passes_them_on(handed):
     with pytest.warns(LedgerWarning, match="less than half"):
         releases = year([given(), lonely, given()], hr.PrivateEASE(rank=6), budget(8.0), [1 / 3] * 3)
     assert [decisions(one)[0] for one in releases] == ["branch.pairs", "branch.few_items", "branch.pairs"]
+    assert "people have too few items each" in releases[1].taste
     first, second, third = (of.arrays for of in handed)
     np.testing.assert_array_equal(second["pairs.triangle"], first["pairs.triangle"])
     np.testing.assert_array_equal(second["pairs.factors"], first["pairs.factors"])

@@ -169,7 +169,9 @@ class LedgerMachine(RuleBasedStateMachine):
         held = fit.held
         booked = next(one for one in fit.grant.plan.noisy if one.name == name)
         asked = booked.listed, np.zeros(1, np.int64)
-        reached = BRANCH[name] in ("", fit.taken if fit.chosen else "")
+        open_now = ("", fit.taken if fit.chosen else "")
+        due = (one for one, branch in BRANCH.items() if branch in open_now and one not in fit.used)
+        reached = name == next(due, "")
         known = fit.sums is not None and name in held.values
         if fit.closed or name in fit.used or not reached:
             able = False

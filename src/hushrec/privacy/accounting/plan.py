@@ -13,7 +13,7 @@ from hushrec import text
 from hushrec.documents import html, sentences, terminal
 from hushrec.documents.document import Block, Document, Paragraph, Section
 from hushrec.documents.fact import Fact
-from hushrec.documents.measured import Measured, Promised
+from hushrec.documents.measured import Measured, Promised, is_all_gaussian
 from hushrec.documents.odds import Odds
 from hushrec.documents.sentences import Author, Guarantee, measured_table, promised_table, times
 from hushrec.errors import BudgetError, WeakBudget
@@ -218,28 +218,39 @@ class Plan:
             ),
         }
 
-    def document(self, extra: Iterable[Block] = (), first: Iterable[Block] = ()) -> Document:
+    def document(
+        self, extra: Iterable[Block] = (), together: Guarantee | None = None, each: str = ""
+    ) -> Document:
         """Describe the measurements of a fit and its cost.
 
         Args:
             extra: what else is known before the fit, after the ε.
-            first: what stands before it, such as the ε of all releases together.
+            together: what all releases promise together, whose story stands in place of that of this one;
+                None if it stands alone.
+            each: what each of them may cost.
         """
         guarantee = self.guarantee
         covered = guarantee.covered()
         # Without Gaussian noise, δ = 0 would give less noise at the same ε.
         pays_for_delta = self.budget.delta > 0 and self.spent.epsilon is not None
         pure = "Nothing here adds Gaussian noise: δ = 0 gives this model less noise at the same ε."
-        blocks: list[Block] = [
-            *first,
-            *(Paragraph(sentences.caveat(one), "caution") for one in self.caveats),
+        blocks: list[Block] = [Paragraph(sentences.caveat(one), "caution") for one in self.caveats]
+        if together:
+            why = together.any_noise(gaussian=is_all_gaussian([*map(self._line, self.noisy)]))
+            blocks += [
+                Paragraph(f"All {together.files:,} releases together: {together.loss()}", "strong"),
+                Paragraph(together.grade()),
+                together.section(more=why),
+                Paragraph(each, "strong"),
+            ]
+        blocks += [
             Paragraph(f"{self.model}: {guarantee.loss()}", "strong"),
             *([Paragraph(covered)] if covered else []),
             *extra,
             *([Paragraph(pure)] if pays_for_delta else []),
             *(Paragraph(f"Known beforehand: {one}.") for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
-            guarantee.section(),
+            *([] if together else [guarantee.section()]),
             Section("What will be measured", self._measured()),
         ]
         if self.classes:
