@@ -1,6 +1,6 @@
 <?php
-// A list for one person from a hushrec release, written by docs/format.md alone: php hushrec.php RELEASE OWN [N]
-// OWN is JSON, {"Alien": 5} or ["Alien"]. It needs PHP 8.1 on 64 bits, and no library.
+// A list for one person from a hushrec release, written by docs/format.md alone: php hushrec.php RELEASE OWN [N [TIMES]]
+// OWN is JSON, {"Alien": 5} or ["Alien"]; so is TIMES, {"Alien": "2026-05-01"}. It needs PHP 8.1 on 64 bits, and no library.
 
 const FACTORS = ["item_factors" => ["items", "rank"]];
 const KINDS = [
@@ -122,6 +122,17 @@ function given(array $release, array|object $own): array {
     return [$numbers, $ignored];
 }
 
+/** Weights of the own items that are used: stars of the middle half, and less the more of the others are later. */
+function weights(array $release, array $numbers, array $times): array {
+    [$lo, $hi, $step] = $release["scale"] ?? [0, 0, 0];
+    $weight = fn($number) => $number >= ($release["likes"] ?? 0) - $step / 2 ? 1 : ($number >= ($lo + $hi) / 2 ? 0.5 : 0);
+    $weights = array_filter(array_map($weight, $numbers));
+    $of = fn($item) => $times[$release["items"][$item]] ?? -INF;
+    $later = fn($time) => count(array_filter(array_keys($weights), fn($item) => $of($item) > $time));
+    $earlier = array_map(fn($item) => sqrt(1 + $later($of($item))), array_keys($weights));
+    return array_combine(array_keys($weights), array_map(fn($weight, $root) => $weight / $root, $weights, $earlier));
+}
+
 /** p = A⁻¹ c with A = I + Σ x xᵀ/τ² and c = Σ x r/τ²; c · p; and log det A. */
 function folded(array $release, array $x, array $residuals): array {
     $width = count($x[0] ?? []);
@@ -178,9 +189,9 @@ function scores(array $release, array $numbers): array {
         [$q] = folded($release, $factors, $numbers);
         return array_map(fn($count, $f) => log($count) + 2 / $span * dot($f, $q), $release["item_popularity"], $factors);
     }
-    $weights = array_intersect_key($release["input_weights"], $numbers);
-    $vector = array_map(fn($part) => sqrt(dot($weights, $weights)) * $part, $release["intercept"]);
-    foreach ($weights as $item => $a) $vector = array_map(fn($sum, $g) => $sum + $a * $g, $vector, $factors[$item]);
+    foreach ($numbers as $item => $weight) $numbers[$item] = $weight * $release["input_weights"][$item];
+    $vector = array_map(fn($part) => sqrt(dot($numbers, $numbers)) * $part, $release["intercept"]);
+    foreach ($numbers as $item => $a) $vector = array_map(fn($sum, $g) => $sum + $a * $g, $vector, $factors[$item]);
     return array_map(fn($b, $g) => $b * dot($g, $vector), $release["output_weights"], $factors);
 }
 
@@ -188,9 +199,11 @@ function scores(array $release, array $numbers): array {
 set_error_handler(fn($level, $message) => throw new RuntimeException($message));
 set_exception_handler(fn($error) => fwrite(STDERR, "refused: {$error->getMessage()}\n") && exit(1));
 $release = release(file_get_contents($argv[1], length: 2 ** 30 + 1));
-[$numbers, $ignored] = given($release, json_decode($argv[2], false, 9, JSON_THROW_ON_ERROR));
-$least = ($release["likes"] ?? -INF) - ($release["scale"][2] ?? 0) / 2;
-$scores = array_diff_key(scores($release, array_filter($numbers, fn($number) => $number >= $least)), $numbers);
+$own = json_decode($argv[2], false, 9, JSON_THROW_ON_ERROR);
+$times = isset($argv[4]) ? json_decode($argv[4], true, 9, JSON_THROW_ON_ERROR) : (is_array($own) ? array_flip($own) : []);
+[$numbers, $ignored] = given($release, $own);
+$used = $release["rates"] ? $numbers : weights($release, $numbers, $times);
+$scores = array_diff_key(scores($release, $used), $numbers);
 arsort($scores); // PHP sorts stably, so ties stay in the catalogue's order
 $ratings = $release["rates"] ? ratings($release, $numbers) : [];
 $row = fn($at) => ["item" => $release["items"][$at], "score" => $scores[$at], "rating" => $ratings[$at] ?? null];

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from browser.conftest import films, likes
 from hushrec.release.client import Client
 
 pytestmark = pytest.mark.page
@@ -72,6 +73,46 @@ def test_likes_work_as_stars_do(page, visit, likes, listed):
     assert listed() == [row.item_id for row in client.recommend(mine[:2])]
 
 
+@pytest.mark.parametrize("made", [likes(), films()], ids=["likes", "stars"])
+def test_what_is_not_for_me_leaves_the_list_until_it_is_brought_back(page, visit, made, listed, tmp_path):
+    served, client = visit(made), Client(made)
+    mine = {}
+    for place in (3, 0):
+        row = page.locator("#found > li").nth(place)
+        mine[row.get_attribute("data-item")] = 5.0
+        row.get_by_role("radio", name="5 stars").or_(row.locator(".like")).click()
+    own = [*mine] if made.scale is None else mine
+    before, asked = listed(), len(served.asked)
+    assert before == [row.item_id for row in client.recommend(own)]
+    without = [row.item_id for row in client.recommend(own, exclude=before[2:3])]
+    page.locator("#ranked .away").nth(2).click()
+    assert listed() == [*without[:2], before[2], *without[2:]], "its place offers it back"
+    assert page.evaluate("document.activeElement.textContent") == "Bring back"
+    page.keyboard.press("Enter")
+    assert listed() == before
+    page.locator("#ranked .away").nth(2).click()
+    assert len(served.asked) == asked, "nobody is told"
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert listed() == without
+    with page.expect_download() as download:
+        page.click("#export")
+    path = tmp_path / "mine.json"
+    shutil.copyfile(download.value.path(), path)
+    assert json.loads(path.read_text("utf-8")) == {"own": own, "not_for_me": before[2:3]}
+    page.click("#away-title")
+    page.locator("#away .back").click()
+    assert listed() == before
+    assert not page.locator("#away").is_visible()
+    page.set_input_files("#import-file", path)
+    page.wait_for_selector("#away")
+    assert listed() == without
+    page.click("#erase")
+    assert "Erase your 3 titles" in page.inner_text("#erase-dialog")
+    page.click("#erase-yes")
+    assert page.evaluate("localStorage.length") == 0
+
+
 def test_it_works_after_the_host_is_gone(page, visit, films, titles, star, listed):
     made = films()
     gone = visit(made)
@@ -106,7 +147,7 @@ def test_stars_are_saved_loaded_and_erased(page, visit, films, listed, tmp_path)
     assert listed() == before
     assert page.locator("#own-list > li").count() == 2
     page.click("#erase")
-    assert "Erase the 2 titles that you starred" in page.inner_text("#erase-dialog")
+    assert "Erase your 2 titles from this browser" in page.inner_text("#erase-dialog")
     page.click("#erase-no")
     assert page.locator("#own-list > li").count() == 2
     page.click("#erase")

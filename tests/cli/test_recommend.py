@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 import hushrec as hr
+from release.predictors.test_linear_items import linear
 
 
 def test_it_is_what_the_client_says(release, hushrec):
@@ -26,12 +27,45 @@ def test_unknown_items_are_told(release, hushrec):
 
 
 def test_a_file_that_holds_none(release, refused):
-    for text in ("[1, 2]", "{", '{"i00001": null}'):
+    for text in ("[1, 2]", "{", '{"i00001": null}', '{"not_for_me": ["i00001"]}'):
         Path("mine.json").write_text(text)
         assert 'JSON of the form {"item": stars' in refused("recommend films.safetensors --ratings mine.json")
+    for text in ("", "item,rating\ni00001,5\n", "item_id,rating\ni00001,five\n", "item_id,rating\ni00001\n"):
+        Path("mine.csv").write_text(text)
+        assert "neither CSV with the columns" in refused("recommend films.safetensors --ratings mine.csv")
     Path("mine.json").write_text('["i00001"]')
     told = "either items with a number or items alone (--item)"
     assert told in refused("recommend films.safetensors --ratings mine.json --rating i00001=5")
+
+
+OWN = {"i2": "2026-05-03", "i4": "2026-05-01", "i7": "2026-05-02"}
+TIMED = "".join(f"{item},{time},4\n" for item, time in OWN.items())
+FILES = {
+    "times.csv": f"item_id,timestamp,shelf\ni2,2025-01-01,4\n{TIMED}",
+    "rows.csv": "item_id\ni4\ni7\ni2\n",
+    "page.json": '{"own": ["i4", "i7", "i2"], "not_for_me": ["i1", "i8"]}',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_say_the_order_and_what_was_dismissed(here, hushrec, name):
+    linear().save("films.safetensors")
+    Path(name).write_text(FILES[name])
+    away = ["i1", "i8"] if name == "page.json" else []
+    expected = [row.item_id for row in hr.Client(linear()).recommend([*OWN], 9, times=OWN, exclude=away)]
+    assert listed(hushrec(f"recommend films.safetensors --ratings {name}")) == expected
+    shown = hushrec(f"recommend films.safetensors --ratings {name} --no-recency --why")
+    alike = hr.Client(linear()).recommend({*OWN}, 9, exclude=away)
+    assert listed(shown) == [row.item_id for row in alike] != expected
+    for line, row in zip(shown.out.splitlines()[2:], alike, strict=True):
+        for why in hr.Client(linear()).reasons({*OWN}, row.item_id):
+            assert f"{why.item_id} {why.contribution:+.3g}" in line
+
+
+def test_a_file_of_stars_has_the_latest_of_each_item(release, hushrec):
+    Path("mine.csv").write_text("item_id,rating,timestamp\ni00002,4,9\ni00001,5,70\ni00002,1,100\n")
+    from_file = hushrec("recommend films.safetensors --ratings mine.csv").out
+    assert from_file == hushrec("recommend films.safetensors --rating i00001=5 --rating i00002=1").out
 
 
 def test_a_listed_person_gives_his_id(listing, hushrec, refused):

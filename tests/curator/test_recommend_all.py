@@ -16,6 +16,7 @@ from hushrec.curator.recommend_all import recommend_all, write_lists
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import DataError
 from hushrec.release import top_n
+from release.predictors.test_linear_items import linear
 from support.releases import ranker
 
 ITEMS = 60
@@ -74,6 +75,18 @@ def test_interactions_and_counts():
         found = by_user(recommend_all(release, given, 7))
         for user, items in own(given).items():
             assert found[user] == alone(release, [*items], 7)
+
+
+@pytest.mark.parametrize("likes", [{}, {"scale": (1.0, 5.0, 1.0), "likes": 4.0}])
+def test_times_and_stars_of_the_middle_weigh_as_on_the_device(likes):
+    release = linear(**likes)
+    times, stars = {"i1": 9, "i3": 7, "i5": 8}, {"i1": 5, "i3": 4, "i5": 3}
+    table = {"user_id": list("aaa"), "item_id": [*times], "timestamp": [*times.values()]}
+    scale = {"scale": likes["scale"]} if likes else {}
+    rated = pa.table({**table, "rating": [*stars.values()]} if likes else table)
+    people = hr.load(rated, hr.Domain(release.items, max_users=10, **scale))
+    expected = hr.Client(release).recommend(stars if likes else {*stars}, 9, times=times)
+    assert by_user(recommend_all(release, people, 9))["a"] == [row[:3] for row in expected]
 
 
 def test_block_files_give_the_same_lists(release, rated, tmp_path, monkeypatch):

@@ -158,6 +158,9 @@ def asked(client):
         {"n": 100, "exclude": [ids[0], "unknown"]},
         {"n": 3, "allowed": [ids[6], ids[1], "e\u0301", ids[4]]},
         {"n": 0},
+        {"n": 5, "recency": False},
+        {"n": 5, "times": {ids[0]: 7, ids[5]: 7, "item 3 e\u0301": 0, "unknown": 9, ids[2]: -2.5}},
+        {"n": 5, "times": {ids[0]: 7, ids[5]: "2026-05-01"}},
     ]
     for own in owns(client.release):
         mine = given(own)
@@ -169,9 +172,11 @@ def asked(client):
             yield {"ask": "recommend", "own": own, "options": options} | answer(
                 lambda own=mine, options=options: told(client.recommend(own, **options))
             )
-        for item in (ids[1], ids[6], "unknown"):
-            yield {"ask": "reasons", "own": own, "item": item, "n": 4} | answer(
-                lambda own=mine, item=item: told(explains.reasons(own, item, 4), pairs_of_reasons)
+        for item, order in ((ids[1], {}), (ids[6], {"times": {ids[2]: "2026-05-01"}}), ("unknown", {})):
+            yield {"ask": "reasons", "own": own, "item": item, "n": 4, "options": order} | answer(
+                lambda own=mine, item=item, order=order: told(
+                    explains.reasons(own, item, 4, **order), pairs_of_reasons
+                )
             )
     for item in (ids[1], ids[6], "unknown"):
         yield {"ask": "title", "item": item} | answer(lambda item=item: client.title(item))

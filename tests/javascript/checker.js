@@ -54,7 +54,7 @@ function answered(client, { ask, own, items, options, item, n }) {
     return told(client.recommend(given, options), (rows) => rows.map((row) => [row.itemId, row.score, row.rank, row.rating]));
   }
   if (ask === "reasons") {
-    return told(client.reasons(given, item, n), (rows) => rows.map((row) => [row.itemId, row.contribution]));
+    return told(client.reasons(given, item, n, options), (rows) => rows.map((row) => [row.itemId, row.contribution]));
   }
   return client.title(item);
 }

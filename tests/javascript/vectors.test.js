@@ -19,8 +19,8 @@ for (const name of names) {
     const bytes = readFileSync(join(folder, name.replace(".json", ".safetensors")));
     const client = await Client.open(bytes, { signature, key });
     assert.equal(client.release.statement.said.headline, headline);
-    for (const { own, list, ratings, ignored } of cases) {
-      const listed = client.recommend(own, { n: list.length });
+    for (const { own, times, list, ratings, ignored } of cases) {
+      const listed = client.recommend(own, { n: list.length, times });
       const rows = listed.map(({ itemId, score, rating }) => ({ item: itemId, score, rating }));
       assert.deepEqual(rounded(rows), rounded(list));
       assert.deepEqual([...listed.ignored], ignored);

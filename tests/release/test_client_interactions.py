@@ -57,20 +57,19 @@ def watched(ranker):
     return used
 
 
-def test_ids_alone_are_likes_or_were_given_once_each_time(watched):
-    assert watched("given", ["c", "a", "c"]) == ({2: 1, 0: 1}, ["b", "d"])
-    assert watched("likes", ["c", "a", "c"]) == ({2: 1, 0: 1}, ["b", "d"])
-    assert watched("counted", ["c", "a", "c"]) == ({2: 2, 0: 1}, ["b", "d"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_alone_are_in_order_and_count_once(watched, kind):
+    assert watched(kind, ["c", "a", "c"]) == ({2: 1, 0: 1 / math.sqrt(2)}, ["b", "d"])
 
 
-def test_a_rating_below_the_threshold_is_no_like_but_its_item_is_known(watched):
-    own = {"a": 5, "b": 3.4, "c": 3.5, "d": math.nan}
-    assert watched("likes", own) == ({0: 1, 2: 1}, ["d"])  # 3.5 is 4 after rounding, as in loading
+def test_a_rating_below_the_threshold_is_half_a_like_or_none_and_its_item_is_known(watched):
+    own = {"a": 2.9, "b": 3.4, "c": 3.5, "d": math.nan}
+    assert watched("likes", own) == ({1: 0.5, 2: 1}, ["d"])  # 3.5 is 4 after rounding, as in loading
 
 
 def test_counts_are_those_of_loading(watched):
     own = {"a": 50, "b": 0.4, "c": 1.5, "d": math.inf}
-    assert watched("counted", own) == ({0: 9, 2: 2}, ["b", "d"])
+    assert watched("counted", own) == ({0: 1, 2: 1}, ["b", "d"])
 
 
 @pytest.mark.parametrize("own", ["Alien", 7, b"Alien"])

@@ -57,7 +57,7 @@ def alone(release, rows, user, n):
     own = slice(rows.indptr[user], rows.indptr[user + 1])
     names = [release.items[i] for i in rows.items[own]]
     values = dict(zip(names, rows.values[own], strict=True))
-    listed = hr.Client(release).recommend(names if release.feedback == "interactions" else values, n)
+    listed = hr.Client(release).recommend({*names} if release.feedback == "interactions" else values, n)
     missing = n - len(listed)
     items = [release.items.index(item) for item, *_ in listed] + [-1] * missing
     return items, [row.score for row in listed] + [-np.inf] * missing

@@ -121,15 +121,23 @@ RATED = (
     {film: 1.0 + at % 5 for at, film in enumerate(FILMS[::-1][:7])},
 )
 """What people give to the first two releases."""
+LIKED = (
+    ["Heat", "Ran", "Unheard", "007", "Heat"],
+    {"Ran": 3.0, "Heat": 4.0, "007": 5.0, "Alien": 2.9, "Brazil": 4.0},
+)
+"""What they give to the second in addition: in order, the latest last, and with times."""
+TIMES = {"Ran": "2026-05-03", "Heat": "2026-05-01", "007": "2026-05-01", "Unheard": "2026-05-02"}
 CLICKED = ([], ["Heat"], ["Ran", "Unheard", "007", "Ran"])
 """What they give to the last."""
 
 
 def answers(client):
     """What the client answers to each of its cases."""
-    for own in RATED if client.release.scale else CLICKED:
-        listed = client.recommend(own, n=LISTED)
-        case = {"own": own, "ignored": listed.ignored}
+    likes = LIKED if client.release.likes is not None else ()
+    for own in (*(RATED if client.release.scale else CLICKED), *likes):
+        times = TIMES if own is LIKED[1] else None
+        listed = client.recommend(own, n=LISTED, times=times)
+        case = {"own": own, **({} if times is None else {"times": times}), "ignored": listed.ignored}
         case["list"] = [{"item": row.item_id, "score": row.score, "rating": row.rating} for row in listed]
         if client.release.feedback == "ratings":
             case["ratings"] = dict(client.predict(own))

@@ -50,7 +50,7 @@ def test_the_client_in_python_answers_as_stored(name):
     client = hr.Client(HERE / f"{name}.safetensors")
     assert client.release.statement.headline == expected["headline"]
     for case in expected["cases"]:
-        listed = client.recommend(case["own"], n=make_vectors.LISTED)
+        listed = client.recommend(case["own"], n=make_vectors.LISTED, times=case.get("times"))
         rows = [{"item": row.item_id, "score": row.score, "rating": row.rating} for row in listed]
         assert rows == nearly(case["list"])
         assert list(listed.ignored) == case["ignored"]
@@ -58,9 +58,10 @@ def test_the_client_in_python_answers_as_stored(name):
             assert client.predict(case["own"]) == nearly(case["ratings"])
 
 
-def asked(file, own):
+def asked(file, own, times=None):
     """What the client in PHP prints of a release and what a person gave."""
     command = ["php", str(PHP), str(file), json.dumps(own), str(make_vectors.LISTED)]
+    command += [json.dumps(times)] * (times is not None)
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
@@ -69,7 +70,7 @@ def asked(file, own):
 def test_the_client_in_php_answers_as_stored(name):
     expected = stored(name)
     for case in expected["cases"]:
-        done = asked(HERE / f"{name}.safetensors", case["own"])
+        done = asked(HERE / f"{name}.safetensors", case["own"], case.get("times"))
         assert done.returncode == 0, done.stderr
         told = {"headline": expected["headline"], "ignored": case["ignored"], "list": case["list"]}
         assert json.loads(done.stdout) == nearly(told)
@@ -77,7 +78,7 @@ def test_the_client_in_php_answers_as_stored(name):
 
 @pytest.mark.page
 def test_the_client_in_php_has_fewer_lines_than_its_readme_says():
-    assert len(PHP.read_text("utf-8").splitlines()) < 200
+    assert len(PHP.read_text("utf-8").splitlines()) < 220
 
 
 def altered(data):

@@ -1,9 +1,10 @@
 """``hushrec recommend``: a user's own list, on their own device."""
 
 from collections.abc import Iterable, Mapping
+from csv import DictReader
 from json import loads
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from hushrec.cli import console, options
 from hushrec.documents.document import Table
@@ -16,7 +17,15 @@ _NAMED = 2  # own items that are named with a feature; chosen by hand
 _SHOWN = 10  # ids that an error lists at most; chosen by hand
 Strings = list[str] | None
 Own = dict[str, float] | list[str]
-"""A user's own: numbers by item, or items alone."""
+"""A user's own: numbers by item, or items alone, the latest last."""
+
+
+class Kept(NamedTuple):
+    """A file of a user's own, when they gave each item if it says so, and what they dismissed."""
+
+    own: Own
+    times: dict[str, float | str] | None = None
+    dismissed: tuple[str, ...] = ()
 
 
 @options.of(Client, Client.recommend)
@@ -28,10 +37,12 @@ def recommend(
         Mapping[str, float] | None, "ITEM=STARS: a rating of yours, of an id or a title; may be repeated."
     ] = None,
     item: Annotated[
-        Strings, "An item that you liked, bought or used, by id or title; may be repeated."
+        Strings, "An item that you liked, bought or used, by id or title; may be repeated, the latest last."
     ] = None,
     ratings: Annotated[
-        Path | None, "Your ratings or counts as JSON, {item: number, …}, or items alone, [item, …]."
+        Path | None,
+        "Your own as CSV with the columns item_id[, rating or count][, timestamp]; or as JSON, {item: "
+        "number, …}, or items alone, the latest last, [item, …]; or what a page saved.",
     ] = None,
     similar: Annotated[
         str | None, "List the items most like this one instead, the same for everybody; give no ratings."
@@ -41,14 +52,16 @@ def recommend(
     allowed: Path | None,
     why: Annotated[bool, "Show which items of yours, or features of them, moved each most."] = False,
     n: int,
-    **others: Any,
+    recency: bool,
+    diversity: float,
 ) -> None:
     """Recommend from a release on your own device.
 
     Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
     id instead; your own ratings are often better.
     """
-    client, own = Client(release, key=key), _own(rating, item, ratings)
+    client, kept = Client(release, key=key), _read(ratings) if ratings else Kept([])
+    own = _own(rating, item, kept.own)
     if similar is not None:
         if own or user:
             raise ConfigError("--similar needs no ratings: leave out yours, and --user")
@@ -59,16 +72,20 @@ def recommend(
     ids = _item_ids(client, own or ())
     if own is not None:
         own = {ids[it]: own[it] for it in own} if isinstance(own, dict) else [ids[it] for it in own]
-    left_out, listable = _item_ids(client, exclude or ()).values(), _ids_of(allowed) if allowed else None
-    rows = client.recommend(own, n, user=user, exclude=left_out, allowed=listable, **others)
-    _print(client, rows, {row.item_id: client.reasons(own, row.item_id) for row in rows} if why else {})
+    times = None if kept.times is None else {ids[it]: time for it, time in kept.times.items()}
+    order: Any = {"times": times, "recency": recency}
+    left_out = _item_ids(client, [*(exclude or ()), *kept.dismissed]).values()
+    listable = _ids_of(allowed) if allowed else None
+    shape: Any = {"exclude": left_out, "allowed": listable, "diversity": diversity}
+    rows = client.recommend(own, n, user=user, **order, **shape)
+    reasons = {row.item_id: client.reasons(own, row.item_id, **order) for row in rows} if why else {}
+    _print(client, rows, reasons)
     if not client.release.personal:
         console.tell(f"This list is the same for everyone: {client.release.why_same}.")
 
 
-def _own(rating: Mapping[str, float] | None, item: Strings, file: Path | None) -> Own | None:
+def _own(rating: Mapping[str, float] | None, item: Strings, kept: Own) -> Own | None:
     """What was given, on the command line and in a file; None if nothing was."""
-    kept = _read(file) if file else []
     numbers = dict(kept if isinstance(kept, dict) else {}) | dict(rating or {})
     items = [*([] if isinstance(kept, dict) else kept), *(item or ())]
     if numbers and items:
@@ -147,13 +164,45 @@ def _figure(value: float, stars: bool, sign: str = "-") -> str:
     return f"{value:{sign}.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 
-def _read(path: Path) -> Own:
+def _read(path: Path) -> Kept:
     try:
+        if path.suffix == ".csv":
+            return _of_rows(path)
         content: Any = loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, list) and all(isinstance(item, str) for item in content):
-            return content
-        return {str(item): float(value) for item, value in content.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        if isinstance(content, dict) and isinstance(content.get("not_for_me"), list):
+            return Kept(_of_json(content["own"]), dismissed=tuple(map(str, content["not_for_me"])))
+        return Kept(_of_json(content))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
         raise DataError(
-            f'{path} is not JSON of the form {{"item": stars, …}}, or ["item", …] for items alone'
+            f"{path} is neither CSV with the columns item_id[, rating or count][, timestamp] nor JSON of the "
+            'form {"item": stars, …}, or ["item", …] for items alone'
         ) from None
+
+
+def _of_json(content: Any) -> Own:
+    if isinstance(content, list) and all(isinstance(item, str) for item in content):
+        return content
+    return {str(item): float(value) for item, value in content.items()}
+
+
+def _of_rows(path: Path) -> Kept:
+    """Own items of a CSV; of several rows of an item the last counts, by time if there are times."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [*DictReader(file)]
+    times = None
+    if "timestamp" in rows[0]:
+        stamps = _comparable([row["timestamp"] for row in rows])
+        order = sorted(range(len(rows)), key=stamps.__getitem__)
+        rows, times = [rows[at] for at in order], {rows[at]["item_id"]: stamps[at] for at in order}
+    numbers = next((name for name in ("rating", "count") if name in rows[0]), None)
+    if numbers is None:
+        return Kept([row["item_id"] for row in rows], times)
+    return Kept({row["item_id"]: float(row[numbers]) for row in rows}, times)
+
+
+def _comparable(stamps: list[str]) -> Any:
+    """Times as numbers if all are, or else the texts of ISO 8601."""
+    try:
+        return [float(stamp) for stamp in stamps]
+    except ValueError:
+        return stamps

@@ -30,6 +30,7 @@ from hushrec.errors import DataError
 from hushrec.models.du_leighton_patel.released_data import SUFFIXES
 from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
+from hushrec.release.own_items import like_weights, weigh
 from hushrec.release.top_n import Ranked, Ranking, Rows
 
 _SCHEMA = pa.schema(
@@ -47,14 +48,14 @@ def recommend_all(
 ) -> Iterator[pa.Table]:
     """The ``n`` best items for every user who gave something, block of users by block of users.
 
-    Each user's list is what ``Client.recommend`` gives for the same rows: no one gets an item that they gave,
-    and listed users fold in their own rows too.
+    Each user's list is what ``Client.recommend`` gives for the same rows and times: no one gets an item that
+    they gave, and listed users fold in their own rows too.
 
     Args:
         release: any release.
         data: what each user gave, in memory or in a folder, under the catalogue and scale of the
-            release. For a release of likes, ratings on that scale are accepted too: those below the threshold
-            are not used, and their items are not listed. Likes alone do not tell these items.
+            release. For a release of likes, ratings on that scale are accepted too: no rated item is listed
+            then, and those of the middle count half. Likes alone do not tell these items.
         n: length of each list, 1 or more; shorter for users with fewer items left.
         allowed: ids of the only items that may be listed; the whole catalogue by default. Ids that are not in
             the catalogue are ignored.
@@ -96,7 +97,7 @@ class Listing:
     """
 
     def __init__(self, release: Release, domain: Domain, n: int, allowed: Iterable[str] | None) -> None:
-        self._likes = _threshold(release, domain)
+        self._release, self._rated = release, _takes_ratings(release, domain)
         listable = None if allowed is None else _listable(release, allowed)
         self._ranking = Ranking(release, n, allowed=listable)
         self._items = pa.array(release.items, pa.string())
@@ -104,10 +105,13 @@ class Listing:
 
     def table(self, block: People) -> pa.Table:
         """Lists of all users of a block, as ``recommend_all`` yields them. Privacy: private."""
-        rows = Rows(block.indptr, block.items, block.numbers())
-        if self._likes is None:
+        rows, release = Rows(block.indptr, block.items, block.numbers()), self._release
+        if release.feedback == "ratings":
             return _table(block.users, self._items, self._ranking.of(rows))
-        used = _likes_of(rows, rows.values >= self._likes)
+        weights = np.ones(len(rows.items))
+        if self._rated and release.scale is not None and release.likes is not None:
+            weights = like_weights(rows.values, release.scale, release.likes)
+        used = weigh(rows, weights, block.timestamps)
         return _table(block.users, self._items, self._ranking.of(used, seen=rows))
 
 
@@ -137,8 +141,8 @@ def _on_all_cores(
         pool.shutdown(cancel_futures=True)
 
 
-def _threshold(release: Release, domain: Domain) -> float | None:
-    """The rating from which on rows are likes, if they are ratings and the release is of likes."""
+def _takes_ratings(release: Release, domain: Domain) -> bool:
+    """Whether rows are ratings and the release is of likes."""
     scale = None if domain.rating_scale is None else tuple(domain.rating_scale)
     alike = release.items == domain.items and release.scale == scale and release.counts == domain.counts
     if not alike or domain.likes not in (release.likes, None):
@@ -146,9 +150,7 @@ def _threshold(release: Release, domain: Domain) -> float | None:
             "the release and the table have different catalogues, scales or kinds of feedback; load the "
             "table with the domain that the release was fitted with"
         )
-    if release.likes is None or domain.likes is not None or domain.rating_scale is None:
-        return None
-    return release.likes - domain.rating_scale.step / 2  # on the scale up to rounding
+    return release.likes is not None and domain.likes is None
 
 
 def _listable(release: Release, allowed: Iterable[str]) -> Bools:
@@ -157,12 +159,6 @@ def _listable(release: Release, allowed: Iterable[str]) -> Bools:
     except ValueError as error:
         raise DataError(f"allowed: {error}") from None
     return np.array([item in names for item in release.items], dtype=np.bool_)
-
-
-def _likes_of(rows: Rows, liked: Bools) -> Rows:
-    """The likes among rows of ratings, each given once."""
-    ends = np.concatenate([[0], np.cumsum(liked)])[rows.indptr]
-    return Rows(ends, rows.items[liked], np.ones(int(ends[-1])))
 
 
 def _table(users: Any, items: Any, ranked: Ranked) -> pa.Table:

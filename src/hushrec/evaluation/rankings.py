@@ -22,6 +22,7 @@ from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import METRICS, Score, mean_score
 from hushrec.evaluation.parts import require_apart, rows_of
 from hushrec.release.artefact import Release
+from hushrec.release.own_items import weigh
 from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.top_n import Rows, top_n
 
@@ -161,7 +162,10 @@ def _own_rows(train: People, rows: Ints) -> Rows:
     indptr = np.concatenate([[0], np.cumsum(counts)])
     # Entry p of user u, from indptr[u] on, is entry starts[u] + p − indptr[u] of the training part.
     at = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows(indptr, train.items[at], train.numbers()[at])
+    own = Rows(indptr, train.items[at], train.numbers()[at])
+    if train.domain.feedback == "ratings":
+        return own
+    return weigh(own, np.ones(len(at)), None if train.timestamps is None else train.timestamps[at])
 
 
 def _select_users(rows: Rows, users: Bools) -> Rows:

@@ -91,11 +91,8 @@ export class Release {
     try {
       const { metadata, tensors } = contents(bytes);
       const facts = object(parse(text(metadata.hushrec)));
-      demand(
-        facts.format === FORMAT,
-        `this release has format ${String(facts.format)}, this hushrec reads ${FORMAT}; use the version that wrote ` +
-          "it, or release again",
-      );
+      const formats = `this release has format ${String(facts.format)}, this hushrec reads ${FORMAT}`;
+      demand(facts.format === FORMAT, `${formats}; use the version that wrote it, or release again`);
       const head = new TextDecoder().decode(bytes.subarray(8, END));
       const intact = head === BEFORE + (await sha256(bytes.subarray(END)));
       demand(intact, "the release was altered after it was written; fetch it again");

@@ -5,7 +5,7 @@ import { above } from "./figures.js";
 import { factorPredictor } from "./factor_predictor.js";
 import { linearItems } from "./linear_items.js";
 import { largest } from "./lists.js";
-import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
+import { clamped, normal, ownValues, timesOf, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
 import { requireSigned } from "./signature.js";
 import { titleSearch } from "./titles.js";
@@ -14,6 +14,7 @@ export { above, Release, ReleaseError };
 
 /** @typedef {import("./own.js").Own} Own */
 /** @typedef {import("./own.js").Ignored} Ignored */
+/** @typedef {import("./own.js").Order} Order */
 /** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
 /** @typedef {{itemId: string, contribution: number}} Reason */
 /** @typedef {{signature?: string, key?: string}} Trust */
@@ -105,28 +106,27 @@ export class Client {
 
   /**
    * The `n` items that the user is most likely to choose and like, without their own.
-   * @param {Own} own as in `predict`; of a release of interactions ids of items, counts, or of likes
-   *   ratings: items that are rated below the threshold are not used, and not recommended
-   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null}} choice
-   *   `exclude` and `allowed` take ids
+   * @param {Own} own as in `predict`; of a release of interactions ids of items, of which an array has the latest last,
+   *   counts, or of likes ratings: below the threshold they count half from the middle of the scale on, and else not
+   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null} & Order} choice
+   *   `exclude` and `allowed` take ids; of interactions, earlier items count less: `times` by id go before an array's
+   *   order, and `recency: false` lets all count alike
    * @returns {Recommendation[] & Ignored} best first; ties in the catalogue's order
    * @throws {ReleaseError} what is given cannot be used, or nothing of it is in the catalogue
    */
-  recommend(own, { n = 10, exclude = [], allowed = null } = {}) {
+  recommend(own, { n = 10, exclude = [], allowed = null, ...order } = {}) {
     const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
-    const scores = this.#predictor.scores(used(this.release, values), targets);
+    const scores = this.#predictor.scores(used(this.release, values, timesOf(this.#positions, own, values, order)), targets);
     const best = [...largest(scores, most)];
     const items = best.map((place) => targets[place]);
     const ratings = this.#predictor.predict?.(values, items);
     const [lo, hi] = this.release.bounds;
-    const rows = best.map((place, at) => ({
-      itemId: this.release.items[items[at]],
-      score: scores[place],
-      rank: at + 1,
-      rating: ratings ? clamped(ratings[at], lo, hi) : null,
-    }));
+    const rows = best.map((place, at) => {
+      const rating = ratings ? clamped(ratings[at], lo, hi) : null;
+      return { itemId: this.release.items[items[at]], score: scores[place], rank: at + 1, rating };
+    });
     return withIgnored(rows, ignored);
   }
 
@@ -139,13 +139,14 @@ export class Client {
    * @param {Own} own as in `recommend`
    * @param {string} item
    * @param {number} [n]
+   * @param {Order} [order] as in `recommend`
    * @returns {Reason[] & Ignored} strongest first, whether they raise or lower; those that add nothing are left out
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
-  reasons(own, item, n = 3) {
+  reasons(own, item, n = 3, order = {}) {
     const most = length(n);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
-    const listed = used(this.release, values);
+    const listed = used(this.release, values, timesOf(this.#positions, own, values, order));
     const added = this.#predictor.contributions(listed, this.#required(item));
     const rated = [...listed.keys()];
     const strongest = [...largest(added.map(Math.abs), most)].filter((place) => added[place]);

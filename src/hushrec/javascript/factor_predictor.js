@@ -1,7 +1,7 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { dot, rowDot, scored } from "./lists.js";
+import { rowDot, scored } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
@@ -64,7 +64,7 @@ export function factorPredictor(release) {
     }
     const mean = right.slice();
     const logDet = solve(normal(rated, rows, width), mean);
-    return { mean, explained: dot(right, mean), logDet };
+    return { mean, explained: rowDot(right, 0, mean), logDet };
   }
 
   /**
@@ -130,7 +130,7 @@ function slopeColumns({ constants, tensors }) {
   const total = popularity.reduce((sum, count) => sum + count, 0);
   const columns = [Float64Array.from(tensors.item_effects), Float64Array.from(popularity, Math.log1p)];
   return columns.map((column, at) => {
-    const mean = dot(column, popularity) / total;
+    const mean = rowDot(column, 0, popularity) / total;
     const size = Math.sqrt(at ? constants.popularity_slope : constants.effect_slope);
     return column.map((value) => (value - mean) * size);
   });

@@ -1,19 +1,12 @@
 // The kinds of predictor that JavaScript reads: which tensors and constants each holds, and in which ranges.
 
 const I = ["items"];
-/**
- * Further constants of factors, of which a release has all or none.
- * @type {Record<string, number[]>}
- */
+/** @type {Record<string, number[]>} Further constants of factors, of which a release has all or none. */
 export const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
 
 /** @typedef {{constants: Record<string, number[]>, tensors: Record<string, string[]>}} Kind */
 
-/**
- * Kind of predictor → the constants that it needs, each with its smallest and largest value, and its tensors
- * with their dimensions.
- * @type {Record<string, Kind>}
- */
+/** @type {Record<string, Kind>} Constants with their smallest and largest values, and tensors with their dimensions. */
 export const KINDS = {
   factors: {
     constants: { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] },
@@ -21,25 +14,15 @@ export const KINDS = {
   },
   "linear items": {
     constants: {},
-    tensors: {
-      item_factors: [...I, "rank"],
-      input_weights: I,
-      output_weights: I,
-      intercept: ["rank"],
-      item_scores: I,
-    },
+    tensors: { item_factors: [...I, "rank"], input_weights: I, output_weights: I, intercept: ["rank"], item_scores: I },
   },
   "item scores": { constants: {}, tensors: { item_scores: I } },
 };
 
 /** Further tensors of linear items if features explain a part of them, which no score needs. */
 export const VALUES = {
-  value_factors: ["values", "rank"],
-  value_counts: ["values"],
-  value_direction: ["rank"],
-  value_starts: ["ends of items"],
-  value_columns: ["entries"],
-  value_weights: ["entries"],
+  value_factors: ["values", "rank"], value_counts: ["values"], value_direction: ["rank"],
+  value_starts: ["ends of items"], value_columns: ["entries"], value_weights: ["entries"],
 };
 
 /** Tensors of whole numbers; all others are of floats. */
@@ -51,8 +34,8 @@ export const POSITIVE = new Set(["item_noise", "item_popularity"]);
 /**
  * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
  *
- * `own` maps positions of the user's items to their ratings (of interactions, to how often each was given), and
- * `targets` are positions of items.
+ * `own` maps positions of the user's items to their ratings (of interactions, to their weights), and `targets` are
+ * positions of items.
  * @typedef {object} Predictor
  * @property {(own: Map<number, number>, targets: ArrayLike<number>) => Float64Array} [predict] ratings of `targets`,
  *   not clamped to the scale; missing where only lists are made

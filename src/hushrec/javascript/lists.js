@@ -31,11 +31,6 @@ export function largest(scores, n) {
   return places.subarray(0, count);
 }
 
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-export function dot(a, b) {
-  return rowDot(a, 0, b);
-}
-
 /**
  * Inner product of a vector and a row of a matrix.
  * @param {ArrayLike<number>} matrix row by row, each as long as the vector

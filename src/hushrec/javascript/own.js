@@ -5,6 +5,10 @@ import { demand, ReleaseError } from "./errors.js";
 /** @typedef {import("./artefact.js").Release} Release */
 /** @typedef {Map<string, number> | Record<string, number> | Iterable<string>} Own */
 /** @typedef {{readonly ignored: readonly string[]}} Ignored */
+/** @typedef {number | string | Date} Time */
+/** @typedef {{times?: Map<string, Time> | Record<string, Time> | null, recency?: boolean}} Order */
+
+const MIDDLE = 0.5; // weight of an item with stars of the middle, where a like has 1
 
 /**
  * Position → rating, or how often it was given, of the items of the catalogue that the user gave; and ids not used.
@@ -40,25 +44,48 @@ export function ownValues(release, positions, own) {
 }
 
 /**
- * An answer with what of the user's own it was made without.
  * @template {object} Answer
  * @param {Answer} answer
  * @param {readonly string[]} ignored ids that were given and not used
- * @returns {Answer & Ignored}
+ * @returns {Answer & Ignored} the same object
  */
 export function withIgnored(answer, ignored) {
   return /** @type {Answer & Ignored} */ (Object.defineProperty(answer, "ignored", { value: Object.freeze([...ignored]) }));
 }
 
 /**
- * What a predictor uses of it: ratings, or of interactions how often each was given.
+ * What a predictor ranks by: ratings, or of interactions the weight of each item, as in `hushrec.release.own_items`.
  * @param {Release} release
- * @param {Map<number, number>} own
+ * @param {Map<number, number>} values as of `ownValues`
+ * @param {Map<number | undefined, Time> | null} times as of `timesOf`
  */
-export function used({ likes, scale }, own) {
-  if (likes === null || !scale) return own;
-  const least = likes - scale[2] / 2; // loading rounds to the nearest rating as well
-  return new Map([...own].filter(([, rating]) => rating >= least).map(([position]) => [position, 1]));
+export function used({ likes, scale, feedback }, values, times) {
+  if (feedback === "ratings") return values;
+  const [lo, hi, step] = scale ?? [0, 0, 0];
+  const least = (likes ?? 0) - step / 2; // loading rounds to the nearest rating as well
+  const items = [...values].map(([item, rating]) => ({
+    item, time: /** @type {Time} */ (times?.get(item)), weight: rating >= least ? 1 : rating >= (lo + hi) / 2 ? MIDDLE : 0,
+  })).filter(({ weight }) => weight);
+  const latest = items.map(({ time }) => time).sort((a, b) => (a < b ? 1 : a > b ? -1 : 0)); // those without one last
+  return new Map(items.map(({ item, time, weight }) => [item, weight / Math.sqrt(1 + latest.indexOf(time))]));
+}
+
+/**
+ * Position → when the user gave it, larger is later; null where neither times nor an array tell the order.
+ * @param {Map<string, number>} positions of the release's items
+ * @param {Own} own
+ * @param {Map<number, number>} values as of `ownValues`
+ * @param {Order} order
+ * @returns {Map<number | undefined, Time> | null}
+ * @throws {ReleaseError} times are of several kinds
+ */
+export function timesOf(positions, own, values, { times = null, recency = true }) {
+  if (!recency || (times === null && !Array.isArray(own))) return null;
+  if (times === null) return new Map([...values.keys()].map((item, at) => [item, at]));
+  const given = [...(times instanceof Map ? times : Object.entries(times))].filter(([, time]) => !Number.isNaN(time.valueOf()));
+  const alike = new Set(given.map(([, time]) => typeof time)).size < 2;
+  demand(alike, "times must be all numbers, all dates, or all texts of ISO 8601");
+  return new Map(given.map(([name, time]) => [positions.get(normal(name)), time.valueOf()]));
 }
 
 /**
@@ -68,10 +95,8 @@ export function used({ likes, scale }, own) {
  */
 export function normal(name) {
   if (typeof name === "string") return name.normalize("NFC");
-  throw new ReleaseError(
-    `ids are texts, and this one is of type ${typeof name}: give String(id), with the leading zeros that it has in ` +
-      "the catalogue",
-  );
+  const fix = "give String(id), with the leading zeros that it has in the catalogue";
+  throw new ReleaseError(`ids are texts, and this one is of type ${typeof name}: ${fix}`);
 }
 
 /** @param {number} value @param {number} lo @param {number} hi */
@@ -98,7 +123,9 @@ function numbers({ scale, counts, feedback, bounds }, own) {
   const times = new Map();
   for (const name of /** @type {Iterable<string>} */ (own)) {
     const id = normal(name);
-    times.set(id, counts === null ? bounds[1] : (times.get(id) ?? 0) + 1);
+    const before = times.get(id) ?? 0;
+    times.delete(id); // in the order in which they were given last
+    times.set(id, counts === null ? bounds[1] : before + 1);
   }
   return times;
 }

@@ -10,11 +10,8 @@ import { demand, ReleaseError } from "./errors.js";
  */
 export async function sha256(bytes) {
   const subtle = globalThis.crypto?.subtle;
-  demand(
-    subtle !== undefined,
-    "the release cannot be checked here: browsers compute SHA-256 only on pages from HTTPS or localhost; " +
-      "open this page from there",
-  );
+  const why = "browsers compute SHA-256 only on pages from HTTPS or localhost; open this page from there";
+  demand(subtle !== undefined, `the release cannot be checked here: ${why}`);
   const digest = new Uint8Array(await subtle.digest("SHA-256", /** @type {Uint8Array & BufferSource} */ (bytes)));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -47,10 +44,8 @@ async function isBy(raw, signature, message) {
     key = await subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
   } catch (error) {
     if (error instanceof Error && error.name === "DataError") return false; // not a point of the curve
-    throw new ReleaseError(
-      "the signature cannot be checked here, so the release is not shown: signatures need a browser that knows " +
-        "Ed25519; update the browser",
-    );
+    const why = "signatures need a browser that knows Ed25519; update the browser";
+    throw new ReleaseError(`the signature cannot be checked here, so the release is not shown: ${why}`);
   }
   return subtle.verify({ name: "Ed25519" }, key, signature, message);
 }

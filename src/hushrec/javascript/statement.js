@@ -11,10 +11,8 @@ import { each, frozen, list, number, object, text, whole } from "./untrusted_jso
 const VERSION = 3;
 /** What a headline says of each kind of caveat. */
 const CAVEATS = new Map([
-  ["unprotected", "NOT PRIVATE"],
-  ["convergence", "CONDITIONAL ON CONVERGENCE"],
-  ["groups", "GROUPS NOT COVERED"],
-  ["author", "AUTHOR'S CLAIM"],
+  ["unprotected", "NOT PRIVATE"], ["convergence", "CONDITIONAL ON CONVERGENCE"],
+  ["groups", "GROUPS NOT COVERED"], ["author", "AUTHOR'S CLAIM"],
 ]);
 
 /**

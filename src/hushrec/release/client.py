@@ -2,12 +2,11 @@
 
 import math
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversify
+from hushrec.release.own_items import like_weights, recency_weights
 from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.predictors.linear_items import LinearItems
 from hushrec.release.titles import Titles
@@ -162,7 +162,7 @@ class Client:
         ignored: list[str] = []
         if user is None:
             own_values, ignored = self._parse_own(ratings)
-            scores = self._score_own(self._predictor.predict, own_values, targets)
+            scores = self._score_own(self._predictor.predict, *_arrays(own_values), targets)
         else:
             scores = self._score_listed(user, ratings, targets)
         return Predictions(zip(names, np.clip(scores, lo, hi).tolist(), strict=True), ignored)
@@ -173,6 +173,8 @@ class Client:
         n: int = 10,
         *,
         user: str | None = None,
+        times: Mapping[str, Any] | None = None,
+        recency: bool = True,
         exclude: Iterable[str] = (),
         allowed: Iterable[str] | None = None,
         diversity: float = 0.0,
@@ -181,12 +183,17 @@ class Client:
 
         Args:
             ratings: item id → rating, as in ``predict``. For a release of interactions, ids of the items that
-                the user gave; or item id → count, if they are counted; or item id → rating, if they are
-                likes: items that are rated below the threshold are not used, and not recommended.
+                the user gave, the latest last, or a set of ids if the order is not known; or item id → count,
+                if they are counted; or item id → rating, if they are likes: a rating below the threshold
+                counts half from the middle of the scale on, and else not. No rated item is recommended.
             n: length of the list.
             user: id of a user whom the release lists, instead of ``ratings``. A release does not say what
                 they have rated, so those items may be recommended too.
-            exclude: ids of items that are not recommended.
+            times: item id → when the user gave it: numbers, dates or ISO 8601 texts, larger is later. Items
+                without one come first. They go before the order of ``ratings``.
+            recency: of a release of interactions, items count less the more of the user's own are later
+                (``own_items``), where ``ratings`` or ``times`` say the order.
+            exclude: ids of items that are not recommended, such as what the user dismissed.
             allowed: ids of the only items that are recommended; the whole catalogue by default. Ids in
                 ``exclude`` and ``allowed`` that are not in the catalogue are ignored.
             diversity: from 0, the best items, to 1, where a list that starts with the best item goes on with
@@ -209,7 +216,8 @@ class Client:
         own_values, ignored = self._parse_own(ratings) if user is None else ({}, [])
         targets = self._listable_positions(own_values, exclude, allowed)
         if user is None:
-            scores = self._score_own(self._predictor.rank, self._used_values(own_values), targets)
+            used = self._used(own_values, self._places(own_values, ratings, times) if recency else None)
+            scores = self._score_own(self._predictor.rank, *used, targets)
         else:
             scores = self._score_listed(user, ratings, targets, rank=True)
         best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]
@@ -222,7 +230,7 @@ class Client:
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
             if user is None:
-                predicted = self._score_own(self._predictor.predict, own_values, items)
+                predicted = self._score_own(self._predictor.predict, *_arrays(own_values), items)
             else:
                 predicted = self._score_listed(user, None, items)
             stars = np.clip(predicted, lo, hi).tolist()
@@ -261,7 +269,13 @@ class Client:
         ]
 
     def reasons(
-        self, ratings: Mapping[str, float] | Iterable[str] | None, item: str, n: int = 3
+        self,
+        ratings: Mapping[str, float] | Iterable[str] | None,
+        item: str,
+        n: int = 3,
+        *,
+        times: Mapping[str, Any] | None = None,
+        recency: bool = True,
     ) -> Rows[Reason]:
         """Which of the user's own items, or of their features, raise or lower the prediction of an item most.
 
@@ -271,7 +285,7 @@ class Client:
         such as a genre, these are reasons of their own, and an item's is what is left to it.
 
         Args:
-            ratings: the user's own, as in ``recommend``.
+            ratings, times, recency: the user's own, as in ``recommend``.
             item: id of an item of the catalogue.
             n: length of the list.
 
@@ -285,16 +299,14 @@ class Client:
         """
         n = whole(n, "n", 0, ReleaseError)
         own_values, ignored = self._parse_own(ratings)
-        used_values = self._used_values(own_values)
+        used, weights = self._used(own_values, self._places(own_values, ratings, times) if recency else None)
         target = self._positions_of([_normal(item)])
-        added = self._score_own(self._predictor.contributions, used_values, target)[:, 0]
-        names = [self.release.items[position] for position in used_values]
+        added = self._score_own(self._predictor.contributions, used, weights, target)[:, 0]
+        names = [self.release.items[position] for position in used]
         features: list[tuple[str, str]] = []
         parts = np.zeros((len(names), 0))
         if isinstance(self._predictor, LinearItems):
-            features, parts = self._predictor.feature_parts(
-                np.array([*used_values], dtype=np.int64), target[0]
-            )
+            features, parts = self._predictor.feature_parts(used, weights, target[0])
         # Each part is counted once: with its feature if one explains it, else with its item.
         reasons = [Reason(*each) for each in zip(names, (added - parts.sum(axis=1)).tolist(), strict=True)]
         for (feature, value), part in zip(features, parts.T, strict=True):
@@ -305,11 +317,9 @@ class Client:
         return Rows((reason for reason in strongest if reason.contribution), ignored)
 
     def _score_own(
-        self, ask: Callable[[Ints, Floats, Ints], Floats], own_values: Mapping[int, float], targets: Ints
+        self, ask: Callable[[Ints, Floats, Ints], Floats], rated: Ints, values: Floats, targets: Ints
     ) -> Floats:
         """Return a predictor's answer to a user's own ratings or interactions."""
-        rated = np.array([*own_values], dtype=np.int64)
-        values = np.array([*own_values.values()], dtype=np.float64)
         try:
             return ask(rated, values, targets)
         except np.linalg.LinAlgError:
@@ -404,16 +414,45 @@ class Client:
             example = "{'Alien': 5}" if release.feedback == "ratings" else "['Alien', 'Heat']"
             raise ReleaseError(f"this release is of {release.feedback}: give your own as in {example}")
         _, most = self._bounds()
-        times = Counter(map(_normal, data))
-        return times if release.counts is not None else dict.fromkeys(times, most)
+        counts: dict[str, float] = {}
+        for name in map(_normal, data):  # in the order in which they were given last
+            counts[name] = counts.pop(name, 0) + 1
+        return counts if release.counts is not None else dict.fromkeys(counts, most)
 
-    def _used_values(self, own_values: Mapping[int, float]) -> Mapping[int, float]:
-        """Return the values that a predictor uses: ratings, or the counts of interactions."""
-        release = self.release
-        if release.likes is None or release.scale is None:
-            return own_values
-        least = release.likes - release.scale[2] / 2  # loading rounds to the nearest rating as well
-        return {position: 1.0 for position, rating in own_values.items() if rating >= least}
+    def _used(self, own_values: Mapping[int, float], places: Ints | None) -> tuple[Ints, Floats]:
+        """Positions and values by which a predictor ranks: ratings, or of interactions weights."""
+        release, (items, values) = self.release, _arrays(own_values)
+        if release.feedback == "ratings":
+            return items, values
+        weights = np.ones(len(items))
+        if release.likes is not None and release.scale is not None:
+            weights = like_weights(values, release.scale, release.likes)
+        used = np.flatnonzero(weights)
+        if places is None:
+            return items[used], weights[used]
+        return items[used], weights[used] * recency_weights(np.array([0, len(used)]), places[used])
+
+    def _places(
+        self, own_values: Mapping[int, float], data: object, times: Mapping[str, Any] | None
+    ) -> Ints | None:
+        """Each own item's place in the order of times, or else of a list; None where neither tells it."""
+        if times is None:
+            return None if isinstance(data, Mapping | Set) else np.arange(len(own_values))
+        if not isinstance(times, Mapping):
+            raise ReleaseError("times map item ids to when they were given, as in {'Alien': '2026-05-01'}")
+        known = {self._positions.get(_normal(name)): time for name, time in times.items() if time == time}
+        try:
+            places = {time: place for place, time in enumerate(sorted({*known.values()}))}
+        except TypeError:
+            places = None
+        if places is None:
+            raise ReleaseError("times must be all numbers, all dates, or all texts of ISO 8601")
+        return np.array([places[known[item]] if item in known else -1 for item in own_values], dtype=np.int64)
+
+
+def _arrays(own_values: Mapping[int, float]) -> tuple[Ints, Floats]:
+    """Positions and values of own items."""
+    return np.array([*own_values], dtype=np.int64), np.array([*own_values.values()], dtype=np.float64)
 
 
 def _float(rating: object) -> float:

@@ -79,6 +79,8 @@ def test_a_client_gives_reasons_similar_and_varied_items(linear):
 # -- features ---------------------------------------------------------------------------------------------
 
 OWN = ["a", "d", "c", "k"]
+WEIGHTS = dict(zip(OWN, 1 / np.sqrt([4, 3, 2, 1]), strict=True))
+"""Of a list, in which the latest is last."""
 
 
 @pytest.fixture
@@ -90,7 +92,7 @@ def named(ranker):
 def test_reasons_of_items_and_features_add_up_to_the_score(named, item):
     reasons = Client(named).reasons(OWN, item, 100)
     rated, target = np.array([0, 3, 2, 10]), np.array(["abcdefghijkl".index(item)])
-    score = predictor(named).predict(rated, np.ones(4), target)[0]
+    score = predictor(named).predict(rated, np.array([*WEIGHTS.values()]), target)[0]
     assert sum(row.contribution for row in reasons) == pytest.approx(score, rel=1e-12)
     assert {row.item_id for row in reasons if row.item_id} == set(OWN) - {item}
     assert len({(row.feature, row.value) for row in reasons if not row.item_id}) >= 3
@@ -106,7 +108,8 @@ def test_a_feature_adds_what_its_own_items_have_of_it(named):
         at = "abcdefghijkl".index(item)
         for entry in range(int(t["value_starts"][at]), int(t["value_starts"][at + 1])):
             column = int(t["value_columns"][entry])
-            part = t["input_weights"][at] * t["value_weights"][entry] * t["value_factors"][column] @ towards
+            part = t["value_weights"][entry] * t["value_factors"][column] @ towards
+            part *= t["input_weights"][at] * WEIGHTS[item]
             of = parts.setdefault(named.values[column], {})
             of[item] = of.get(item, 0.0) + part
     reasons = [row for row in Client(named).reasons(OWN, "h", 100) if row.item_id is None]

@@ -44,8 +44,8 @@ LEAST_LENGTH = 1e-300
 class LinearItems:
     """Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by ``item_scores``.
 
-    ‖a‖ is the length of the vector of all own a_i, and h the intercept: what own items do not say is filled
-    in by popularity. How often an item was given does not count.
+    a_i is the released input weight of an item times the user's own (``own_items.py``). ‖a‖ is the length of
+    the vector of all own a_i, and h the intercept: what own items do not say is filled in by popularity.
 
     Privacy: post-processing of a release and the user's own items.
     """
@@ -63,31 +63,34 @@ class LinearItems:
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Scores of ``targets``, which are not ratings; an own item does not count for itself."""
-        scores = self._products.of(self._vector(np.sort(rated)), targets)
+        order = np.argsort(rated)  # a sum does not depend on the order in which items are given
+        rated, parts = rated[order], self._parts(rated[order], ratings[order])
+        scores = self._products.of(_vector(parts), targets)
         # EASE has B_jj = 0: of an own item's score, its own part is taken off.
         is_own = np.isin(targets, rated)
         mine = targets[is_own]
-        scores[is_own] -= (self._parts(mine, self._length(rated)) * self._products.rows[mine, :-1]).sum(
-            axis=1
-        )
+        scores[is_own] -= (parts[np.searchsorted(rated, mine)] * self._products.rows[mine, :-1]).sum(axis=1)
         return scores
 
     rank = predict
 
     def scores(self, rows: Rows) -> BlockScores:
         """Scores of all items; those of a user's own items count themselves, and are not for ranking."""
-        bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        spans = [slice(*ends) for ends in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+        items = rows.items.astype(np.int64)
         return self._products.scores(
-            np.array([self._vector(rows.items[a:b].astype(np.int64)) for a, b in bounds])
+            np.array([_vector(self._parts(items[own], rows.values[own])) for own in spans])
         )
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j; without own items there are none."""
-        products = self._parts(rated, self._length(rated)) @ self._products.rows[targets, :-1].T
+        products = self._parts(rated, ratings) @ self._products.rows[targets, :-1].T
         products[rated[:, None] == targets] = 0
         return np.asarray(products, dtype=np.float64)
 
-    def feature_parts(self, rated: Ints, target: int) -> tuple[list[tuple[str, str]], Floats]:
+    def feature_parts(
+        self, rated: Ints, ratings: Floats, target: int
+    ) -> tuple[list[tuple[str, str]], Floats]:
         """Part of the contributions of own items that values of their features explain.
 
         Value f of own item i explains a_i e_i F_if ⟨W_f, g_j⟩ b_j.
@@ -99,7 +102,7 @@ class LinearItems:
         if self._values is None:
             return [], np.zeros((len(rated), 0))
         names, parts = self._values.parts(rated, self._products.rows[target, :-1])
-        parts *= np.where(rated == target, 0, self._weights[rated])[:, None]
+        parts *= np.where(rated == target, 0, self._weights[rated] * ratings)[:, None]
         return names, parts
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
@@ -108,19 +111,16 @@ class LinearItems:
         alike = cosines(self._factors[items] @ self._factors[others].T, lengths[items], lengths[others])
         return np.asarray(alike * np.outer(weights[items], weights[others]), dtype=np.float64)
 
-    def _length(self, rated: Ints) -> float:
-        """‖a‖ over a user's items."""
-        return float(np.sqrt((self._weights[rated] ** 2).sum()))
-
-    def _parts(self, rated: Ints, length: float) -> Floats:
+    def _parts(self, rated: Ints, ratings: Floats) -> Floats:
         """Each own item's part of the user's vector: ‖a‖ = Σ a_i²/‖a‖, shape (n_rated, rank)."""
-        weights = self._weights[rated, None]
-        return weights * self._factors[rated] + weights**2 / max(length, LEAST_LENGTH) * self._intercept
+        weights = (self._weights[rated] * ratings)[:, None]
+        length = max(float(np.sqrt((weights**2).sum())), LEAST_LENGTH)
+        return weights * self._factors[rated] + weights**2 / length * self._intercept
 
-    def _vector(self, rated: Ints) -> Floats:
-        """(Σ a_i g_i + ‖a‖ h, 0), added up in the order of the items, or (0, 1); shape (rank + 1,)."""
-        parts = self._parts(rated, self._length(rated)).sum(axis=0)
-        return np.append(parts, 0.0 if len(rated) else 1.0)
+
+def _vector(parts: Floats) -> Floats:
+    """(Σ a_i g_i + ‖a‖ h, 0) of the parts of own items, or (0, 1) without any; shape (rank + 1,)."""
+    return np.append(parts.sum(axis=0), 0.0 if len(parts) else 1.0)
 
 
 class _ItemValues:

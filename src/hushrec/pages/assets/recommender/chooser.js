@@ -52,11 +52,15 @@ export class Chooser {
   /** Show the reader's own stars. */
   showOwn() {
     const { stars } = this.#page;
-    const { size, waiting } = stars;
+    const { size, waiting, away } = stars;
     this.#fill(byId("own-list"), stars.items);
-    byId("own").hidden = byId("export").hidden = !size;
-    byId("erase").hidden = !size && !waiting;
+    this.#fill(byId("away-list"), away);
+    byId("own").hidden = !size;
+    byId("away").hidden = !away.length;
+    byId("export").hidden = !size && !away.length;
+    byId("erase").hidden = !stars.kept;
     byId("own-title").textContent = words("own", { of: stars.of, n: size });
+    byId("away-title").textContent = words("away_own", { n: away.length });
     byId("kept").textContent = waiting ? words("waiting", { of: stars.of, n: waiting }) : "";
   }
 
@@ -82,7 +86,7 @@ export class Chooser {
       target.value = "";
     });
     byId("erase").addEventListener("click", () => {
-      byId("erase-question").textContent = words("erase_question", { of: stars.of, n: stars.size + stars.waiting });
+      byId("erase-question").textContent = words("erase_question", { n: stars.kept });
       byId("erase-dialog").showModal();
     });
     byId("erase-no").addEventListener("click", () => byId("erase-dialog").close());

@@ -5,10 +5,7 @@ import { PageError } from "./words.js";
 export class Contents {
   #get;
 
-  /**
-   * @param {Object} facts of `contents.json`.
-   * @param {function(string, string): Promise<Response|undefined>} get a file by its name, and how to use the cache.
-   */
+  /** Of the facts of `contents.json`, and what gets a file by its name and how to use the cache. */
   constructor(facts, get) {
     this.facts = facts;
     this.#get = get;

@@ -1,11 +1,7 @@
 /**
  * An element with its attributes and children; texts become text, never markup.
  *
- * @param {string} name
- * @param {Object<string, *>} [attributes] `class`, `role`, …; functions are listeners, as in `{click: go}`;
- *   `false` and undefined leave an attribute out.
- * @param {...(Node|string)} children
- * @returns {HTMLElement}
+ * Of attributes, functions are listeners, as in `{click: go}`; `false` and undefined leave one out.
  */
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
@@ -30,7 +26,7 @@ export function refill(list, rows) {
   if (place < 0) return;
   const same = rows.find(({ dataset }) => dataset.item === before[place].dataset.item);
   const row = same ?? rows[Math.min(place, rows.length - 1)];
-  (row?.querySelector('[role="radio"][tabindex="0"], .like, input') ?? byId("search")).focus({ preventScroll: true });
+  (row?.querySelector('[role="radio"][tabindex="0"], .like, .back, input') ?? byId("search")).focus({ preventScroll: true });
 }
 
 /** The title of an item among other words, whichever way either is written. */

@@ -1,7 +1,7 @@
 import { Client } from "./client/client.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
-import { byId } from "./element.js";
+import { byId, element } from "./element.js";
 import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
@@ -33,7 +33,10 @@ export class Page {
 
   /** The control by which a reader says what they think of an item. */
   control(item) {
-    return starGroup(this.titles.title(item), this.scale, this.stars.get(item), (value) => this.stars.set(item, value));
+    const [title, value] = [this.titles.title(item), this.stars.get(item)];
+    if (value !== false) return starGroup(title, this.scale, value, (chosen) => this.stars.set(item, chosen));
+    const click = () => this.stars.set(item, undefined);
+    return element("button", { class: "plain back", type: "button", "aria-label": words("back_this", { title }), click }, words("back"));
   }
 
   /** Show everything anew, after a star changed. */

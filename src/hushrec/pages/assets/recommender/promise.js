@@ -2,12 +2,7 @@ import { above } from "./client/figures.js";
 import { byId, element } from "./element.js";
 import { words } from "./words.js";
 
-/**
- * Show what a release promises: what its statement says, and its figures.
- *
- * @param {Object} release of the client: its statement, and the key that signed it.
- * @param {string} page where the whole statement stands.
- */
+/** Show what a release promises: what its statement says, and its figures; the whole statement stands on `page`. */
 export function showPromise(release, page) {
   const { statement, signedBy, feedback, model } = release;
   const said = statement.said;

@@ -9,6 +9,7 @@ export class Ranking {
   #page;
   #length = STEP;
   #items = [];
+  #gone;
 
   /** @param {import("./page.js").Page} page */
   constructor(page) {
@@ -24,8 +25,10 @@ export class Ranking {
     const { client, stars } = this.#page;
     const [list, before] = [byId("ranked"), this.#items];
     const tops = new Map([...list.children].map((row) => [row.dataset.item, row.getBoundingClientRect().top]));
-    const listed = client.recommend(stars.given, { n: this.#length });
-    const rows = listed.map((entry) => this.#row(entry));
+    const listed = client.recommend(stars.given, { n: this.#length, exclude: stars.away });
+    const rows = listed.map((entry, place) => this.#row(entry, place));
+    if (this.#gone) rows.splice(this.#gone.place, 0, this.#row(this.#gone, this.#gone.place)); // until the next change
+    this.#gone = undefined;
     this.#items = listed.map(({ itemId }) => itemId);
     refill(list, rows);
     byId("more").hidden = listed.length < this.#length;
@@ -33,11 +36,18 @@ export class Ranking {
     this.#say(before.slice(0, STEP));
   }
 
-  #row({ itemId, rating }) {
-    const { titles, scale, pictured } = this.#page;
+  #row({ itemId, rating }, place) {
+    const { stars, titles, pictured } = this.#page;
     const rated = typeof rating === "number";
     const expected = rated ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS)) : element("span");
-    const act = element("div", { class: scale ? "act" : "act beside" }, this.#page.control(itemId));
+    const act = element("div", { class: "act" }, this.#page.control(itemId));
+    if (stars.get(itemId) === false) return element("li", { "data-item": itemId, class: "gone" }, titles.row(itemId, pictured), act);
+    const click = () => {
+      this.#gone = { itemId, place };
+      stars.set(itemId, false);
+    };
+    const label = words("away_this", { title: titles.title(itemId) });
+    act.append(element("button", { class: "plain away", type: "button", "aria-label": label, click }, words("away")));
     return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...this.#reason(itemId), act);
   }
 

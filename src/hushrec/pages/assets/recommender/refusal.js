@@ -3,10 +3,8 @@ import { isLikes, keptStars, saveStars } from "./stars.js";
 import { words } from "./words.js";
 
 /**
- * Say in place of the page why it is not shown, and what a reader can do.
- *
- * @param {{facts?: Object, signed?: boolean}} found before the error: facts of the page, and whether its release was to
- *   be checked by a key.
+ * Say in place of the page why it is not shown, and what a reader can do; by the facts of the page, if they were found,
+ * and whether its release was to be checked by a key.
  */
 export function showRefusal(error, { facts, signed }) {
   byId("call").textContent = words("refused_title");

@@ -3,11 +3,11 @@ import { PageError } from "./words.js";
 
 const PREFIX = "hushrec.stars.";
 
-/** Pairs of an item and its stars, or `true` for a like, that this browser keeps under a name, in the order of starring. */
+/** Pairs of an item and its stars, `true` for a like or `false` for not me, that this browser keeps, in their order. */
 function stored(name) {
   try {
     const pairs = JSON.parse(localStorage.getItem(PREFIX + name) ?? "[]");
-    return pairs.filter(([item, value]) => typeof item === "string" && (value === true || typeof value === "number"));
+    return pairs.filter(([item, value]) => typeof item === "string" && ["boolean", "number"].includes(typeof value));
   } catch {
     return []; // storage is switched off, or something else was kept there
   }
@@ -28,13 +28,16 @@ export function saveStars(text) {
 
 /** Whether the text of a saved file holds likes. */
 export function isLikes(text) {
-  return text.startsWith("[");
+  return /^({\s*"own": )?\[/.test(text);
 }
 
-/** What `hushrec recommend --ratings` reads: ids of likes, or numbers by id. */
+/** What `hushrec recommend --ratings` reads: ids of likes, or numbers by id; and, if there are any, what is not for me. */
 function fileText(pairs) {
-  const likes = pairs.every(([, value]) => value === true);
-  return `${JSON.stringify(likes ? pairs.map(([item]) => item) : Object.fromEntries(pairs), null, 1)}\n`;
+  const starred = pairs.filter(([, value]) => value !== false);
+  const away = pairs.filter(([, value]) => value === false).map(([item]) => item);
+  const likes = starred.every(([, value]) => value === true);
+  const own = likes ? starred.map(([item]) => item) : Object.fromEntries(starred);
+  return `${JSON.stringify(away.length ? { own, not_for_me: away } : own, null, 1)}\n`;
 }
 
 /**
@@ -78,28 +81,39 @@ export class Stars extends EventTarget {
     return this.items.length;
   }
 
-  /** How many are kept of titles that are not in the catalogue. */
+  /** How many are kept, of stars and of what is not for the reader, in the catalogue or not. */
+  get kept() {
+    return this.#values.size;
+  }
+
+  /** How many stars are kept of titles that are not in the catalogue. */
   get waiting() {
-    return this.#values.size - this.size;
+    return [...this.#values].filter(([item, value]) => value !== false && !this.#has(item)).length;
   }
 
   /** Ids of the catalogue, the last starred first. */
   get items() {
-    return this.#known.map(([item]) => item).reverse();
+    return this.#known().map(([item]) => item).reverse();
   }
 
-  /** Number of stars of an item, `true` for a like, or undefined. */
+  /** Ids of the catalogue that are not for the reader, the last first. */
+  get away() {
+    return this.#known(false).map(([item]) => item).reverse();
+  }
+
+  /** Number of stars of an item, `true` for a like, `false` if it is not for the reader, or undefined. */
   get(item) {
     return this.#values.get(item);
   }
 
   /** What the client takes, in the order of starring: ratings by id, or ids. */
   get given() {
-    return this.#range ? new Map(this.#known) : this.#known.map(([item]) => item);
+    return this.#range ? new Map(this.#known()) : this.#known().map(([item]) => item);
   }
 
-  get #known() {
-    return [...this.#values].filter(([item]) => this.#has(item));
+  /** What is kept of the catalogue: its stars, or what is not for the reader. */
+  #known(starred = true) {
+    return [...this.#values].filter(([item, value]) => this.#has(item) && (value !== false) === starred);
   }
 
   /** Star an item; undefined takes its stars away. */
@@ -112,7 +126,7 @@ export class Stars extends EventTarget {
 
   /** As a file. */
   get text() {
-    return fileText(this.#known);
+    return fileText([...this.#known(), ...this.#known(false)]);
   }
 
   /**
@@ -141,17 +155,19 @@ export class Stars extends EventTarget {
     } catch {
       // then it is no object either
     }
-    if (typeof kept !== "object" || kept === null) throw new PageError("file_foreign");
-    const likes = Array.isArray(kept);
-    const pairs = likes ? kept.map((item) => [item, true]) : Object.entries(kept);
-    if (!pairs.every(([item, value]) => typeof item === "string" && (likes || typeof value === "number"))) throw new PageError("file_foreign");
-    if (likes !== !this.#range) throw new PageError(likes ? "file_likes" : "file_ratings");
+    const { own, not_for_me: away } = Array.isArray(kept?.not_for_me) ? kept : { own: kept, not_for_me: [] };
+    if (typeof own !== "object" || own === null) throw new PageError("file_foreign");
+    const likes = Array.isArray(own);
+    const pairs = likes ? own.map((item) => [item, true]) : Object.entries(own);
+    const texts = [...pairs.map(([item]) => item), ...away].every((item) => typeof item === "string");
+    if (!texts || !pairs.every(([, value]) => likes || typeof value === "number")) throw new PageError("file_foreign");
+    if (likes !== !this.#range && (pairs.length || !away.length)) throw new PageError(likes ? "file_likes" : "file_ratings");
     if (!pairs.every((pair) => this.#fits(pair))) throw new PageError("file_range", this.#range);
-    return [...new Map(pairs)];
+    return [...new Map([...pairs, ...away.map((item) => [item, false])])];
   }
 
   #fits([, value]) {
-    if (!this.#range) return value === true;
+    if (!this.#range || value === false) return typeof value === "boolean";
     return typeof value === "number" && value >= this.#range.lo && value <= this.#range.hi;
   }
 

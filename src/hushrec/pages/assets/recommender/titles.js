@@ -9,11 +9,7 @@ export class Titles {
   #order;
   #abouts;
 
-  /**
-   * @param {string[]} items ids.
-   * @param {{titles?: string[], years?: string[], genres?: string[], pictures?: string[]}} columns
-   * @param {string[]} order of the ids, the best known first.
-   */
+  /** Of ids; columns `titles`, `years`, `genres` and `pictures`, or some; and the ids, the best known first. */
   constructor(items, columns, order) {
     this.#places = new Map(items.map((item, place) => [item, place]));
     this.#columns = columns;
@@ -50,11 +46,8 @@ export class Titles {
 
   /**
    * Ids whose titles, years and genres hold all words of a text, or words that begin with them: titles that begin
-   * with the text first, then those with a word that does; the best known first among equals.
-   *
-   * @param {string} text
-   * @param {number} n
-   * @returns {{items: string[], all: number}} the best n, and how many there are.
+   * with the text first, then those with a word that does; the best known first among equals. The best n, and how
+   * many there are.
    */
   find(text, n) {
     const sought = folded(text);

@@ -3,11 +3,8 @@ import { texts } from "./texts.js";
 const plurals = new Intl.PluralRules("en");
 
 /**
- * A text of the page: its words, and the value of each name in braces, which may be an element.
- *
- * @param {string} name in `texts.json`; of a text with cases, `of` and the number `n` choose one.
- * @param {Object<string, *>} [values]
- * @returns {(string|Node)[]}
+ * A text of the page by its name in `texts.json`: its words, and the value of each name in braces, which may be an
+ * element. Of a text with cases, `of` and the number `n` choose one.
  */
 export function parts(name, values = {}) {
   let text = texts[name];
