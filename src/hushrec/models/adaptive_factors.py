@@ -10,10 +10,10 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.documents.sentences import Branch
+from hushrec.estimation.activity import mean_count
 from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
-from hushrec.models.liu_wang_smola.estimate import mean_count
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measure_matrices
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
@@ -204,7 +204,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: AnyPeople, run:
     most = float(min(domain.max_per_user, domain.n_items))
     if terms.unit == "user":
         users = max(float(noisy["global count"].values[0]), 1.0)
-        each = mean_count(counts / users, sums.contribution_cap, most)
+        each = mean_count(counts / users, most)
     else:
         users = max(float(run.measure(USER_COUNT, user_count(people)).values[0]), 1.0)
         each = min(max(counts / users, 1.0), most)

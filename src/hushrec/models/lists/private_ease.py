@@ -37,7 +37,6 @@ from hushrec.models.lists.sums import (
     LARGEST,
     MOST_VOTERS,
     CrowdSize,
-    ItemCounts,
     ItemWeights,
     PairSums,
     Votes,
@@ -50,6 +49,7 @@ from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
+from hushrec.sums.item_sums import ItemCounts
 
 COUNTS, BOTH, PAIRS = "counts", "both", "pairs"
 """The branches of the plan: the item counts are measured again, pairs of items are, or both."""

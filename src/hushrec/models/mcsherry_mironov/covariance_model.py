@@ -465,8 +465,7 @@ class CovarianceModel(PrivateModel):
 
     def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
         sums = self._sums(domain, whole)
-        own = {"covariance clip": sums.clip, "covariance cap": sums.contribution_cap}
-        return {**self.effects.shapes(domain, whole, self.norm), **own}
+        return {"covariance clip": sums.clip, "covariance cap": sums.contribution_cap}
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm)
