@@ -15,7 +15,11 @@ from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
-from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measure_matrices
+from hushrec.models.mcsherry_mironov.covariance_model import (
+    PAIRS_SPLIT,
+    CovarianceSettings,
+    measure_matrices,
+)
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import (
@@ -75,7 +79,7 @@ class AdaptiveFactors(PrivateModel):
     }
     supports: ClassVar = frozenset({("record", "add-remove"), ("user", "add-remove")})
     informed: ClassVar = True
-    rank: ClassVar = 20
+    rank: ClassVar = 40
     """Largest number of factors of a covariance; gradients are those of five."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
@@ -95,8 +99,7 @@ class AdaptiveFactors(PrivateModel):
             **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
             **{name: rest * EFFECTS_SPLIT[first] for name, (first, _) in _AGAIN.items()},
             "item sums with covariance": rest - _OF_PAIRS,
-            "covariance": 0.9 * _OF_PAIRS,
-            "co-rating weights": 0.1 * _OF_PAIRS,
+            **{name: part * _OF_PAIRS for name, part in PAIRS_SPLIT[budget.unit].items()},
             **{query.name: rest / len(gradients) for query in gradients},
         }
 
