@@ -15,12 +15,12 @@ from hushrec.data.people import People
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.outputs import linear_release, score_release
-from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
+from hushrec.sums.item_sums import ItemCounts
 
 BITS = 20
 """Weights of users are counted in steps of 2^-20."""

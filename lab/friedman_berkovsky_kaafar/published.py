@@ -106,8 +106,6 @@ class Friedman(PublishedModel):
             unit="record",
             adjacency=terms.adjacency,
             norm=self.norm,
-            clip=span,
-            contribution_cap=1.0,
             reg=None,
             origin=0.0,
             overall=True,

@@ -119,8 +119,6 @@ class _McSherry(PublishedModel):
             unit=terms.unit,
             adjacency=terms.adjacency,
             norm=self.norm,
-            clip=domain.scale.span,
-            contribution_cap=1.0,
             reg=None,
             origin=0.0,
             overall=True,

@@ -27,12 +27,16 @@ PAIRS = WORLD.pairs("user", "add-remove")
 RATING = WORLD.pairs("record", "add-remove")["a user's only rating"]
 PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
-    split={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
+    split={
+        "item sums": 1.0,
+        "item counts": 1e-6,
+        "global sum": 1e-6,
+        "global count": 1e-6,
+        "weight ratios": 1e-6,
+    }
 )
-WIDE = {"clip": 0.35, "reg": 20, "contribution_cap": 52.0}
-"""Bounds on the effects that the canaries reach."""
 FOUR = hr.GlobalEffects()
-SIX = hr.CovarianceSVD(rank=2, effects=WIDE, covariance={"contribution_cap": 30.0})
+SIX = hr.CovarianceSVD(rank=2, effects={"reg": 20}, covariance={"contribution_cap": 30.0})
 LAPLACE = hr.GlobalEffects(noise="laplace")
 
 

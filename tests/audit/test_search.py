@@ -11,10 +11,9 @@ from hushrec.audit.recorder import UNCHANGED, Leak, branch_of
 from hushrec.audit.search import RANDOM, distances, leads, search, widen
 from hushrec.audit.worlds import WIDE, World
 from hushrec.models.lists import private_ease
-from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.integer_grid import Weights
-from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.item_sums import EffectSums, ItemCounts
 
 WORLD = World.of()
 KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]

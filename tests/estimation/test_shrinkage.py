@@ -11,6 +11,7 @@ from hushrec.estimation.shrinkage import (
     damped_means,
     denoised_counts,
     known_popularity,
+    mean_ratio,
     popularity,
     shrink,
 )
@@ -96,3 +97,15 @@ def test_two_measurements_are_averaged_by_their_variances():
     assert both.sigma == pytest.approx(1 / math.sqrt(1 / 4 + 1))
     exact = Noisy("n", np.array([4.0]), 0.0, 1.0, None)
     assert combine(exact, exact) is exact
+
+
+def one(value, sigma=0.0):
+    return Noisy("one", np.array([value]), sigma, 1.0, None)
+
+
+def test_a_ratio_that_noise_hides_is_the_usual_one():
+    assert mean_ratio(one(0.0, 1e9), one(1e3)) == pytest.approx(1, abs=1e-3)
+    assert mean_ratio(one(1_500.0, 1e-3), one(1e3)) == pytest.approx(1.5, abs=1e-3)
+    assert 1 < mean_ratio(one(1_500.0, 300.0), one(1e3)) < 1.4
+    for total in (-1e12, 0.0, 1e12):
+        assert 0.25 <= mean_ratio(one(total, 1.0), one(-5.0, 1.0)) <= 2

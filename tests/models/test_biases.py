@@ -85,7 +85,15 @@ def test_effects_and_level_together_are_right_on_average(small):
 
 
 def test_where_people_are_protected_the_level_is_that_of_their_own_means(small):
-    found = effects_of(small, "user", contribution_cap=100.0)
+    found = effects_of(small, "user")
     means = np.add.reduceat(small.numbers(), small.indptr[:-1]) / small.counts
     level = found.user_mean + found.counts @ found.item_effects / found.counts.sum()
     assert level == pytest.approx(means.mean(), abs=1e-3)
+
+
+def test_what_clipping_people_takes_from_effects_is_given_back():
+    """Whatever the ratings' spread: the effects of clipped people are about as large as those of records."""
+    made = hr.synthetic.netflix_like(2_000, 60, 60_000, 3)
+    found, whole = effects_of(made, "user").item_effects, effects_of(made).item_effects
+    slope = np.polyfit(whole - whole.mean(), found - found.mean(), 1)[0]
+    assert slope == pytest.approx(1, abs=0.15)

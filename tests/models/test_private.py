@@ -109,7 +109,13 @@ class Halved(GlobalEffects):
 
 def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
     own = GlobalEffects().budget_split(small.domain, BUDGET)
-    usual = {"global sum": 0.01, "global count": 0.01, "slopes": 0.01, "item sums": 0.77, "item counts": 0.2}
+    usual = {
+        "global sum": 0.01,
+        "global count": 0.01,
+        "weight ratios": 0.01,
+        "item sums": 0.77,
+        "item counts": 0.2,
+    }
     assert own == pytest.approx(usual)
     more = GlobalEffects(split={"item sums": 1.77}).budget_split(small.domain, BUDGET)
     halves = {name: part / 2 for name, part in usual.items()}

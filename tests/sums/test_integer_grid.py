@@ -9,31 +9,8 @@ import numpy as np
 import pytest
 
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
-from hushrec.sums import item_sums, sensitivity
-from hushrec.sums.item_sums import EffectSums
+from hushrec.sums import sensitivity
 from support.sums import summed
-
-
-def moved_vectors(search, norm, contribution_cap):
-    """What somebody who rates low gives to item sums: a term below zero is rounded away from it."""
-    domain = search.domain(5, 1)
-    sums = EffectSums(
-        domain,
-        "user",
-        "add-remove",
-        norm,
-        clip=0.3,
-        contribution_cap=contribution_cap,
-        reg=2,
-        origin=3.0,
-    )
-    rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
-    worst = 0.0
-    for row in rows:
-        for query, given in sums.measure(search.people(domain, [row])):
-            if query.name == "item sums":
-                worst = max(worst, search.exceeds(query, given, np.zeros_like(given)))
-    return worst
 
 
 def moved_matrices(search, unit, adjacency, norm):
@@ -53,17 +30,6 @@ def moved_matrices(search, unit, adjacency, norm):
                 (query, here), (_, there) = made[one], made[other]
                 worst = max(worst, search.exceeds(query, here, there))
     return worst
-
-
-@pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("contribution_cap", [1.7, 3.3])
-def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution_cap, monkeypatch):
-    assert moved_vectors(search, norm, contribution_cap) <= 1
-    bound = item_sums.vector_user
-    monkeypatch.setattr(
-        item_sums, "vector_user", lambda weights, most, unit, norm: bound(weights, most, 0.0, norm)
-    )
-    assert moved_vectors(search, norm, contribution_cap) > 1
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])

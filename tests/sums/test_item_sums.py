@@ -13,10 +13,9 @@ from support.people import SCALES, person
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
 
-def weighed_sums(domain, cap):
-    scale = domain.scale
-    chosen = {"clip": 0.35 * scale.span, "contribution_cap": cap, "reg": 20, "origin": scale.mid}
-    return EffectSums(domain, "user", "add-remove", "l2", **chosen, personal_epsilon=True)
+def weighed_sums(domain, norm="l2", reg=5):
+    chosen = {"reg": reg, "origin": domain.scale.mid, "personal_epsilon": True}
+    return EffectSums(domain, "user", "add-remove", norm, **chosen)
 
 
 def weighing(ratings, weight):
@@ -25,12 +24,12 @@ def weighing(ratings, weight):
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("cap", [15 * 0.5**0.9, 15 * 8.0**0.9])
+@pytest.mark.parametrize("norm", ["l2", "l1"])
 @pytest.mark.parametrize("scale", SCALES)
-def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, cap, scale):
+def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, norm, scale):
     """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
     domain = search.domain(200, 3, scale)
-    sums = weighed_sums(domain, cap)
+    sums = weighed_sums(domain, norm)
     top, rng = domain.scale.n_values - 1, np.random.default_rng(3)
     short = [
         [*mine, *[None] * 197]
@@ -48,29 +47,28 @@ def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weigh
     assert worst > 0.9 or weight < 100, "and not by far less: the bound is the right one"
 
 
-def slope_of(domain, search, row, reg=5):
-    sums = dataclasses.replace(weighed_sums(domain, 8.0), reg=reg, personal_epsilon=False)
-    empty = [None] * domain.n_items
-    people = search.ratings(domain, [row, empty, empty])
-    query, values = next((q, v) for q, v in sums.measure(people) if q.name == "slopes")
-    return query, float(values[0]) * query.step
+def released(sums, search, row):
+    """What the only person gives, by name, in the units of each sum."""
+    people = search.ratings(sums.domain, [row, *[[None] * sums.domain.n_items] * 2])
+    return {query.name: values * query.step for query, values in sums.measure(people)}
 
 
-def test_a_slope_is_how_far_entries_follow_one_rating(search):
-    """Of c ratings inside the bound each follows by 1 − 1/(c + reg), clamped ones not at all."""
-    domain = search.domain(10, 3, (1, 5, 1))
-    assert slope_of(domain, search, [2] * 10)[1] == pytest.approx(14 / 15, abs=1e-4)
-    # Mean 3 + 4/15: the two fives are beyond 0.35 · 4, the eight threes are not.
-    assert slope_of(domain, search, [2] * 8 + [4] * 2)[1] == pytest.approx(0.8 * 14 / 15, abs=1e-4)
-    assert slope_of(domain, search, [2] + [None] * 9, reg=0)[1] == 0
+def test_a_person_counts_in_full_up_to_the_norm_and_all_ratings_shrink_alike_beyond(search):
+    domain = search.domain(50, 3, (1, 5, 1))
+    sums = dataclasses.replace(weighed_sums(domain, reg=0), personal_epsilon=False)
+    bound = sums.clip_norm
+    assert bound == pytest.approx(0.26 * 4, rel=1e-3)
+    short = released(sums, search, [2, 3, *[None] * 48])
+    assert short["item sums"][:3].tolist() == pytest.approx([-0.5, 0.5, 0], abs=1e-3)
+    assert short["weight ratios"][0] == pytest.approx(2**0.5, abs=1e-3)
+    long = released(sums, search, [0, 2, 4] * 16 + [None] * 2)
+    assert np.linalg.norm(long["item sums"]) == pytest.approx(bound, rel=1e-3)
+    assert long["item sums"][:3].tolist() == pytest.approx([-bound / 32**0.5, 0, bound / 32**0.5], abs=1e-3)
+    # w √c with w = R/(2 √32) and c = 48.
+    assert long["weight ratios"][0] == pytest.approx(bound / 2 * 1.5**0.5, abs=1e-3)
 
 
-def test_nobody_has_a_slope_above_one(search):
-    domain = search.domain(10, 3, (1, 5, 1))
-    found = []
-    for row in itertools.product((None, 0, 2, 4), repeat=3):
-        if set(row) != {None}:
-            query, slope = slope_of(domain, search, [*row, *[None] * 7], reg=10**6)
-            assert 0 <= slope <= query.sensitivity <= 1
-            found.append(slope)
-    assert max(found) > 0.99, "which is reached"
+def test_nobody_has_a_ratio_above_two(search):
+    """Whose ratings are all alike weighs 1 in the sums, and 1/√50 in the counts."""
+    sums = dataclasses.replace(weighed_sums(search.domain(50, 3, (1, 5, 1)), reg=0), personal_epsilon=False)
+    assert released(sums, search, [3] * 50)["weight ratios"].tolist() == [2.0]

@@ -41,10 +41,8 @@ def domain_of(n, scale=(1, 5, 1), max_per_user=500):
 
 
 def effect_sums(domain, unit, adjacency, norm="l2", *, printed=False):
-    ours = {"contribution_cap": 2.0, "reg": 2, "origin": domain.scale.mid}
-    paper = {"contribution_cap": 1.0, "reg": None, "origin": 0.0}
-    chosen = paper if printed else ours
-    return EffectSums(domain, unit, adjacency, norm, clip=1.25, overall=printed, **chosen)
+    reg, origin = (None, 0.0) if printed else (2, domain.scale.mid)
+    return EffectSums(domain, unit, adjacency, norm, reg, origin, overall=printed)
 
 
 def covariance_sums(domain, unit, adjacency, norm="l2", *, printed=False, **settings):

@@ -58,7 +58,7 @@ def weigh(asked):
 def of_effects(source, unit, *, reg=2, personal_epsilon=False):
     people = source.with_weights(weigh) if personal_epsilon else source
     more = {"reg": reg, "origin": 3.0, "overall": True, "personal_epsilon": personal_epsilon}
-    sums = EffectSums(source.domain, unit, ADDED, "l2", clip=1.25, contribution_cap=4.0, **more)
+    sums = EffectSums(source.domain, unit, ADDED, "l2", **more)
     return [values for _, values in sums.measure(people)]
 
 

@@ -108,7 +108,7 @@ def test_a_user_adds_more_than_any_constant_to_the_scalars_of_section_4_5():
 @pytest.mark.parametrize(("origin", "holds"), [(0.0, False), (3.0, True)])
 def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_scale(origin, holds):
     """Adding a five-star rating moves Σ r by 5, charged is α = 4. Shifted to the middle it moves by 2."""
-    effects = EffectSums(DOMAIN, "record", "add-remove", "l2", 1.25, 1.0, 2, origin)
+    effects = EffectSums(DOMAIN, "record", "add-remove", "l2", 2, origin)
     query = next(query for query in effects.queries() if query.name == "item sums")
     moved = np.abs(effects.grid_values).max() * effects.grid.step
     assert (moved <= SPAN) == holds

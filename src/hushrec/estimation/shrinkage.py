@@ -12,10 +12,6 @@ from all N_i and S_i (empirical Bayes). An effect is used once for each of the i
 that errs least over all ratings is E[n_i b_i]/E[n_i]: a count that may be large weighs more than one that may
 be small. See Efron & Morris 1975.
 
-A value z = b + e with the effect b, clamped to ±B, moves with b only while it is inside: the derivative of
-the mean of clamp(z) is P(|z| < B), the slope. Sums of clamped values divided by the slope are sums of effects
-again, with more noise: a tight B takes less from the effects than from Δ, down to the sign of z.
-
 Privacy: post-processing.
 """
 
@@ -31,12 +27,10 @@ from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.predictors.scores import LEAST_POPULARITY, LIKING
 
-_SPREAD = 0.25
-"""Usual deviation of ratings around their user's mean, in widths of the scale: one star of five; by hand."""
-_DOUBT = 0.1
-"""Standard deviation of a slope around that of normal ratings of the usual deviation. Chosen by hand."""
-_LEAST_SLOPE = 0.1
-"""Smallest slope, so that dividing by it makes noise at most ten times as wide. Chosen by hand."""
+_USUAL_RATIO, _DOUBT = 1.0, 0.3
+"""Mean ratio of people's weights before it is measured, and its standard deviation. Chosen by hand."""
+_LEAST_RATIO, _MOST_RATIO = 0.25, 2.0
+"""Bounds on it, so that dividing by it makes noise at most four times as wide. Chosen by hand."""
 
 
 class Known(Protocol):
@@ -55,35 +49,19 @@ class Estimated(NamedTuple):
     sigma: float | Floats
 
 
-def clamped_slope(slopes: Known, people: Known, clip: float) -> float:
-    """Estimate the average slope by its posterior mean.
+def mean_ratio(ratios: Known, people: Known) -> float:
+    """Estimate κ, the mean ratio of people's weights in sums to those in counts, by its posterior mean.
 
     Args:
-        slopes: sum of the people's slopes, each from 0 to 1.
-        clip: B in widths of the scale.
+        ratios: their sum, each from 0 to 2.
+        people: their number.
     """
     n = max(float(people.values[0]), 1.0)
-    # P(|z| < B) of a normal value of the usual deviation.
-    expected = math.erf(clip / _SPREAD / math.sqrt(2))
-    slope = float(slopes.values[0]) / n
+    ratio = float(ratios.values[0]) / n
     # Of the quotient, to first order in the noise of both.
-    variance = (float(slopes.sigma) ** 2 + (slope * float(people.sigma)) ** 2) / n**2
-    # Posterior mean of a slope that is N(expected, 0.1²) before it is measured.
+    variance = (float(ratios.sigma) ** 2 + (ratio * float(people.sigma)) ** 2) / n**2
     trust = _DOUBT**2 / (_DOUBT**2 + variance)
-    return float(np.clip(expected + trust * (slope - expected), _LEAST_SLOPE, 1.0))
-
-
-def clamped_variance(clip: float, slope: float) -> float:
-    """Return the variance of a clamped value, over the squared slope.
-
-    Inside ±B it is spread evenly, or as a rating around its user's mean where B is wide.
-
-    Args:
-        clip: B, in widths of the scale, in whose squares the variance is.
-        slope: fraction of values inside.
-    """
-    inside = min(clip**2 / 3, RATING_VARIANCE)
-    return ((1 - slope) * min(clip, 1.0) ** 2 + slope * inside) / slope**2
+    return float(np.clip(_USUAL_RATIO + trust * (ratio - _USUAL_RATIO), _LEAST_RATIO, _MOST_RATIO))
 
 
 RATING_VARIANCE = 0.05

@@ -10,12 +10,16 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.documents.sentences import Branch
+from hushrec.estimation.activity import mean_count
 from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
-from hushrec.models.liu_wang_smola.estimate import mean_count
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
-from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measure_matrices
+from hushrec.models.mcsherry_mironov.covariance_model import (
+    PAIRS_SPLIT,
+    CovarianceSettings,
+    measure_matrices,
+)
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import (
@@ -75,7 +79,7 @@ class AdaptiveFactors(PrivateModel):
     }
     supports: ClassVar = frozenset({("record", "add-remove"), ("user", "add-remove")})
     informed: ClassVar = True
-    rank: ClassVar = 20
+    rank: ClassVar = 40
     """Largest number of factors of a covariance; gradients are those of five."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
@@ -95,8 +99,7 @@ class AdaptiveFactors(PrivateModel):
             **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
             **{name: rest * EFFECTS_SPLIT[first] for name, (first, _) in _AGAIN.items()},
             "item sums with covariance": rest - _OF_PAIRS,
-            "covariance": 0.9 * _OF_PAIRS,
-            "co-rating weights": 0.1 * _OF_PAIRS,
+            **{name: part * _OF_PAIRS for name, part in PAIRS_SPLIT[budget.unit].items()},
             **{query.name: rest / len(gradients) for query in gradients},
         }
 
@@ -204,7 +207,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: AnyPeople, run:
     most = float(min(domain.max_per_user, domain.n_items))
     if terms.unit == "user":
         users = max(float(noisy["global count"].values[0]), 1.0)
-        each = mean_count(counts / users, sums.contribution_cap, most)
+        each = mean_count(counts / users, most)
     else:
         users = max(float(run.measure(USER_COUNT, user_count(people)).values[0]), 1.0)
         each = min(max(counts / users, 1.0), most)

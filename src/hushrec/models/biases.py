@@ -93,8 +93,6 @@ class BiasSettings(Frozen):
             "record",
             terms.adjacency,
             norm,
-            clip=domain.scale.span,
-            contribution_cap=1.0,
             reg=0,
             origin=domain.scale.mid,
         )

@@ -8,13 +8,12 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
-from hushrec.data.declarations import USUAL
 from hushrec.data.domain import Domain
+from hushrec.estimation.activity import mean_count
 from hushrec.estimation.shrinkage import (
     Estimated,
     Known,
-    clamped_slope,
-    clamped_variance,
+    mean_ratio,
     popularity,
     shrink,
     shrinking_cost,
@@ -27,8 +26,10 @@ from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.settings import Frozen, only
 from hushrec.sums.footprint import DRAWS, Footprint
-from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.item_sums import EffectSums
+
+_LARGEST_SPREAD = 0.4
+"""Largest deviation of ratings around their users' means, in widths of the scale. Chosen by hand."""
 
 
 class ItemEffects(NamedTuple):
@@ -55,36 +56,21 @@ class ItemEffects(NamedTuple):
 
 
 class EffectSettings(Frozen):
-    """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
+    """How item effects are measured.
 
     Privacy: public.
     """
 
-    clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
-    """bound on a rating minus its user's mean; by default 0.2 (1 + ε/40). It is small where ε is: a tight
-    clip takes more from the noise than from the effects, and what it takes from them is undone.
-    """
     reg: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
     """fictitious ratings at the middle of the scale in a user's own mean."""
-    contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
-    """K, number of ratings up to which a user counts in full; by default ε^0.9 √c/2 for c expected
-    ratings of a user, because less noise leaves room for more of each user's ratings.
-    """
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal_epsilon: bool = False) -> EffectSums:
         """Return the sums that are measured under a budget."""
-        epsilon = terms.epsilon
-        clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
-        crowd = domain.crowd
-        each = crowd.each if crowd.declared else USUAL  # the same as the catalogue grows
-        usual = max(each**0.5 / 2 * epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
             unit=terms.unit,
             adjacency=terms.adjacency,
             norm=norm,
-            clip=clip * domain.scale.span,
-            contribution_cap=self.contribution_cap or usual,
             reg=self.reg,
             origin=domain.scale.mid,
             personal_epsilon=personal_epsilon,
@@ -118,11 +104,6 @@ class EffectSettings(Frozen):
             year = year.combine(name, released.values, released.sigma)
         return year
 
-    def shapes(self, domain: Domain, whole: Terms, norm: Norm) -> dict[str, float]:
-        """What decides how the sums of a year are formed."""
-        sums = self.sums(domain, whole, norm)
-        return {"clip": sums.clip, "contribution cap": sums.contribution_cap}
-
 
 def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -> ItemEffects:
     """Estimate every item's effect by its posterior mean, and the level of users.
@@ -135,12 +116,17 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -
     """
     (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
     item_sums, item_counts = noisy["item sums"], noisy["item counts"]
-    own_variance = None
-    if "slopes" in noisy:
-        # What the clamp took is undone: sums over the mean slope are sums of effects, with more noise.
-        slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
-        item_sums = Estimated(item_sums.values / slope, item_sums.sigma / slope)
-        own_variance = variance_of_ratings(sums, noisy)
+    own_variance, each = None, 1.0
+    if "weight ratios" in noisy:
+        # Sums of people who weigh κ/√c, over κ: as the counts weigh them, up to how their ratings spread.
+        kappa = mean_ratio(noisy["weight ratios"], noisy["global count"])
+        item_sums = Estimated(item_sums.values / kappa, item_sums.sigma / kappa)
+        # Var Σ w z = s² Σ w², and with w = 1/√c, Σ w² is about Σ w over the mean √c.
+        mean_root = max(
+            float(item_counts.values.sum()) / max(float(noisy["global count"].values[0]), 1.0), 1.0
+        )
+        own_variance = variance_of_ratings(sums, noisy) / mean_root
+        each = mean_count(mean_root, min(sums.domain.max_per_user, sums.domain.n_items)) / mean_root
     effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
     item_effects = np.clip(effects.mean + sums.origin, lo, hi)
     if "global sum" not in noisy:
@@ -153,9 +139,9 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -
     return ItemEffects(
         item_effects,
         effects.variance,
-        effects.counts,
+        each * effects.counts,
         float(np.clip(user_mean, -span, span)),
-        popularity(item_sums, item_counts, span),
+        each * popularity(item_sums, item_counts, span),
         prior,
     )
 
@@ -165,9 +151,9 @@ def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Known]) -> float:
 
     Privacy: post-processing.
     """
-    clip, span = sums.clip / sums.domain.scale.span, sums.domain.scale.span
-    slope = clamped_slope(noisy["slopes"], noisy["global count"], clip)
-    return float(clamped_variance(clip, slope) * span**2)
+    # Whom R clips has weight R/‖z‖ = R/(s √c), so κ is R/s.
+    kappa = mean_ratio(noisy["weight ratios"], noisy["global count"])
+    return min(sums.clip_norm / kappa, _LARGEST_SPREAD * sums.domain.scale.span) ** 2
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:

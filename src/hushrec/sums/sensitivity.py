@@ -101,9 +101,21 @@ def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm, *, draws
     return _largest(weights * bound**2 + unit, _block(c, draws), norm)
 
 
-def vector_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
-    """Δ of Σ w z when a user is added or removed: max over c of w(c) B on c entries."""
-    return _largest(weights * bound + unit, np.arange(len(weights), dtype=np.float64), norm)
+def vector_user(weights: Floats, bound: float, norm: Norm) -> float:
+    """Δ of Σ w z when a user is added or removed: max over c of w(c) B on c entries, each truncated."""
+    return _largest(weights * bound, np.arange(len(weights), dtype=np.float64), norm)
+
+
+def clipped_user(clip_norm: float) -> float:
+    """Δ of Σ w z with w ≤ min(1, R/‖z‖), truncated toward zero, when a user is added or removed: R.
+
+    The user's whole vector has norm w ‖z‖ ≤ R, and no entry grows by truncation. ‖z‖² is an exact integer, so
+    w is off by a few roundings of a float at most, before it is rounded down to its grid.
+
+    Args:
+        clip_norm: R.
+    """
+    return clip_norm * _ROUNDING
 
 
 def pairs_user(n_items: int, unit: float) -> float:

@@ -7,7 +7,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, DataError
-from hushrec.models.lists.sums import CrowdSize, ItemCounts
+from hushrec.models.lists.sums import CrowdSize
+from hushrec.sums.item_sums import ItemCounts
 from support.interactions import interactions_of
 
 N = 20

@@ -25,7 +25,7 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     n_users = world[0].n_users
     assert all(n_users not in tensor.shape for tensor in fold_in.tensors.values())
     stated = [m.name for m in fold_in.statement.measurements]
-    assert stated[:5] == ["global sum", "global count", "slopes", "item sums", "item counts"]
+    assert stated[:5] == ["global sum", "global count", "weight ratios", "item sums", "item counts"]
     assert stated[5:] == [f"items, epoch {t}" for t in range(1, 5)]
     assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
 

@@ -21,16 +21,7 @@ SMALL = netflix_like(300, 60, 6000, seed=1).capped(60)
 
 def all_sums(ratings, unit, threads=1, shift=0.0, head=None):
     domain = ratings.domain
-    effects = EffectSums(
-        domain,
-        unit,
-        "add-remove",
-        "l2",
-        clip=1.25,
-        contribution_cap=10.0,
-        reg=2,
-        origin=3.0,
-    )
+    effects = EffectSums(domain, unit, "add-remove", "l2", reg=2, origin=3.0)
     covariance = CovarianceSums(
         domain, unit, "add-remove", "l2", 2.0, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
     )

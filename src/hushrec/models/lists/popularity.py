@@ -8,13 +8,13 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.estimation.yearly import YearlySums
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.outputs import score_release
-from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
+from hushrec.sums.item_sums import ItemCounts
 
 
 class Popularity(PrivateModel):

@@ -15,6 +15,7 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.documents.fact import Fact
 from hushrec.documents.sentences import Branch
 from hushrec.errors import ConfigError
+from hushrec.estimation.choice_factors import rounds
 from hushrec.estimation.head import Head
 from hushrec.estimation.shrinkage import Known, combine, denoised_counts, shrinking_cost
 from hushrec.estimation.yearly import YearlySums
@@ -28,7 +29,6 @@ from hushrec.models.lists.estimate.pair_factors import (
     clean_pairs,
     ease,
     muting,
-    rounds,
     tables_of,
 )
 from hushrec.models.lists.estimate.yearly_pairs import NAME, YearlyPairs, passed_on, yearly_pairs
@@ -37,7 +37,6 @@ from hushrec.models.lists.sums import (
     LARGEST,
     MOST_VOTERS,
     CrowdSize,
-    ItemCounts,
     ItemWeights,
     PairSums,
     Votes,
@@ -50,6 +49,7 @@ from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
+from hushrec.sums.item_sums import ItemCounts
 
 COUNTS, BOTH, PAIRS = "counts", "both", "pairs"
 """The branches of the plan: the item counts are measured again, pairs of items are, or both."""

@@ -1,4 +1,4 @@
-"""Private sums of interactions: counts of items, pairs of items of the same users, and a vote of the people.
+"""Private sums of interactions: pairs of items of the same users, and a vote of the people.
 
 ``PairSums`` is a Gram matrix of normalised rows, without its diagonal, and each row without its part along a
 public direction. With public weights d and a public direction v, a user who gave the items x has y = d ∘ x
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.anywhere import AnyPeople
-from hushrec.data.domain import Domain
 from hushrec.data.people import Once, People
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
@@ -29,60 +28,11 @@ from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.kernels import list_gains
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums import sensitivity
-from hushrec.sums.integer_grid import Weights
 from hushrec.sums.kernels.centring import weighted_item_sums
 from hushrec.sums.kernels.gram import weighted_gram
-from hushrec.sums.sensitivity import vector_user
 from hushrec.sums.triangles import triangle_sums
 
-_WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
 _SIZE_BITS = 10  # steps in a size of 1: 2^10
-
-
-@dataclass(frozen=True)
-class ItemCounts:
-    """How many people gave each item: N_i = Σ_u w_u [u gave i].
-
-    Unit ``user``: w_u = 1/√c_u for a user with c_u items, so the norm of a user's whole contribution is 1.
-    Unit ``record``: w_u = 1, so one rating or interaction moves one count by 1.
-
-    Args:
-        unit: unit of the guarantee, under add-remove.
-
-    Privacy: public.
-    """
-
-    domain: Domain
-    unit: str
-
-    @cached_property
-    def weights(self) -> Weights:
-        """A user's weight by number of items."""
-        n = self.domain.n_items
-        if self.unit == "record":
-            return Weights(n, _WEIGHT_BITS, 0.5, n)
-        return Weights(min(self.domain.max_per_user, n), _WEIGHT_BITS, 0.5)
-
-    @property
-    def query(self) -> Measurement:
-        change = 1.0 if self.unit == "record" else vector_user(self.weights.values, 1.0, 0.0, "l2")
-        return Measurement("item counts", change, "l2", self.weights.step, self.domain.n_items)
-
-    def measure(self, people: AnyPeople) -> Ints:
-        """The counts in steps of the weights' grid, shape (n_items,).
-
-        Args:
-            people: people with private interactions or ratings, who all count in full.
-
-        Privacy: bounded (``query.sensitivity``); unit ``user`` needs feedback capped to the domain's cap.
-        """
-        (counts,) = people.total(self._add, self.domain.n_items)
-        return counts
-
-    def _add(self, block: People, counts: Ints) -> None:
-        ones = np.ones(len(block.items), dtype=np.int32)
-        weights = self.weights.steps[block.counts]
-        counts += weighted_item_sums(block.indptr, block.items, ones, weights, 0, self.domain.n_items)
 
 
 @dataclass(frozen=True)

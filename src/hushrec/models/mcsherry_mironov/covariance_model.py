@@ -17,6 +17,7 @@ from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
+from hushrec.estimation.choice_factors import MOST_FACTORS, choice_tastes, rounds
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import places
@@ -45,6 +46,11 @@ _MOST_ITEMS = 20_000
 """Chosen by hand: a bound on memory, 1.6 GB for each square (docs/decisions/head-by-released-counts.md)."""
 _LEAST_RATED = 0.3
 """Ratings that every item of the head is taken to have, however few its noisy count says. Chosen by hand."""
+PAIRS_SPLIT: Mapping[str, Mapping[str, float]] = {
+    "record": {"covariance": 0.7, "co-rating weights": 0.3},
+    "user": {"covariance": 0.9, "co-rating weights": 0.1},
+}
+"""Parts of the two matrices: for unit ``record``, the weights are features of the items, too."""
 _OF_PRIOR = 4
 """One factor in this many may come from a public prior. Chosen by hand."""
 
@@ -127,8 +133,7 @@ class CovarianceSettings(Frozen):
         pairs_part = 1 - effects
         return {
             **{name: part * effects for name, part in EFFECTS_SPLIT.items()},
-            "covariance": 0.9 * pairs_part,
-            "co-rating weights": 0.1 * pairs_part,
+            **{name: part * pairs_part for name, part in PAIRS_SPLIT[terms.unit].items()},
         }
 
     def factors(
@@ -166,6 +171,13 @@ class CovarianceSettings(Frozen):
         star, n, head = sums.domain.scale.star, len(matrices.head.items), matrices.head
         released, co_rating = matrices.covariance, matrices.weights
         del matrices  # of a large catalogue, each triangle and each square is a gigabyte
+        tastes = prior.factors_of(sums.domain.n_items)
+        if sums.unit == "record" and not tastes.size and n > 1:
+            chosen = low_rank.full(co_rating, n)
+            tastes = head.spread(
+                choice_tastes(chosen, co_rating.sigma, counts[head.items], sums.domain.scale.span)
+            )
+            del chosen
         weights = low_rank.full(co_rating, n)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         if co_rating.sigma:
@@ -183,8 +195,7 @@ class CovarianceSettings(Frozen):
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         # The fit is of clamped ratings; half of what the clamp took from the factors is given back.
         restored = star * low_rank.unclipping_factor(variance, sums.clip / star)
-        prior_factors = prior.factors_of(sums.domain.n_items)
-        prior_factors = _longest(prior_factors, rank, n) if prior_factors.size else prior_factors
+        prior_factors = _longest(tastes, rank, n) if tastes.size else tastes
         factors = weighted_factors(
             covariance,
             weights,
@@ -383,7 +394,8 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     count = 3.1 if weighted else 10 if rank else 6
     products = 24.0 * (rank + 20)
     if weighted:
-        products += ROUNDS * rank * (rank + 3) + 24 * 80
+        # The factors of the choices, then those of the covariance.
+        products += 2.0 * MOST_FACTORS * rounds(MOST_FACTORS) + ROUNDS * rank * (rank + 3) + 24 * 80
     memory = count * square + n * (14.0 * rank**2 if weighted else 40.0 * rank)
     return Footprint(memory + 1e7, 20, 32, n**2 / DRAWS + n**2 * products / FLOPS, 5.0)
 
@@ -465,8 +477,7 @@ class CovarianceModel(PrivateModel):
 
     def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
         sums = self._sums(domain, whole)
-        own = {"covariance clip": sums.clip, "covariance cap": sums.contribution_cap}
-        return {**self.effects.shapes(domain, whole, self.norm), **own}
+        return {"covariance clip": sums.clip, "covariance cap": sums.contribution_cap}
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm)

@@ -69,9 +69,6 @@ class GlobalEffects(PrivateModel):
             raise BudgetUnsupported('unit user does not support released biases; set user_biases="client"')
         return [*self.biases.queries(domain, terms, self.norm)]
 
-    def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
-        return self.effects.shapes(domain, whole, self.norm)
-
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give most to sums; with released biases, give users more than items."""
         if self.user_biases == "released":

@@ -80,6 +80,27 @@ def reference_centre(
 
 
 @compiled()
+def item_counts(indptr: Ints, items: Ints32, weights: Ints, n_items: int) -> Ints:
+    """Sum the weights of the users who have each item, shape (n_items,)."""
+    sums = np.zeros(n_items, dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for position in range(indptr[user], indptr[user + 1]):
+            sums[items[position]] += weights[user]
+    return sums
+
+
+@compiled()
+def norm_sums(indptr: Ints, entries: Ints32, power: int) -> Ints:
+    """Sum |entry| or, for a power of 2, its square over each user's entries, shape (n_users,)."""
+    sums = np.zeros(len(indptr) - 1, dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for position in range(indptr[user], indptr[user + 1]):
+            size = np.int64(abs(entries[position]))
+            sums[user] += size * size if power == 2 else size
+    return sums
+
+
+@compiled()
 def weighted_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:

@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from hushrec.arrays import Floats, Floats32, Ints
-from hushrec.estimation.low_rank import leading
+from hushrec.estimation.choice_factors import pair_factors
 from hushrec.item_prior import ItemPrior
 
 _DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
@@ -236,8 +236,6 @@ def _move_to_pairs(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
 
 # The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
 # MovieLens 100K and latest-small: lab/scoreboard/top_n.md.
-_MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
-"""Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0
 """Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
 _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
@@ -245,7 +243,7 @@ _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 10
 those of features count, up to half."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
-LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
+LEAST = 1e-8
 """Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
 RIDGE = 0.5
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
@@ -399,88 +397,6 @@ def clean_pairs(
         vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
         whole = np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
     return ItemFactors(whole, public.by_value(whole / np.sqrt(scale)[:, None]))
-
-
-def rounds(n_factors: int) -> int:
-    """Return the number of updates of all item factors: 2500 of single factors, within bounds.
-
-    With many factors there is little noise, which few updates settle; with few, further ones silence weak
-    factors that still help.
-    """
-    return max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, _FACTOR_ROUNDS // n_factors))
-
-
-def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int) -> tuple[Floats, Floats]:
-    """Fit L with pairs ≈ L Lᵀ off the diagonal, where the noise has variance 1.
-
-    L_ik ~ N(N_ik, t_i/α_k): α falls where the pairs say more than the mean N, and N is forgotten.
-
-    Args:
-        pairs: symmetric, with a zero diagonal, shape (n, n).
-        variance: t, shape (n,).
-        means: N of the factors that are expected, shape (n, any).
-        further: number of factors of mean 0, below n.
-
-    Returns:
-        The factors, shape (n, expected + further); further ones that the noise hides are about 0. And
-        the axes to which the fit turned those that it started from, for items that it leaves out.
-    """
-    n = len(pairs)
-    t = np.maximum(variance, _LEAST_VARIANCE * variance.mean())[:, None]
-    root = np.sqrt(t)
-    factors = np.hstack([means, _start_factors(pairs, root, root * means, further)])
-    expected = np.hstack([means, np.zeros((n, further))])
-    spread = np.zeros_like(factors)
-    turned_to = np.eye(factors.shape[1])
-    precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
-    for _ in range(rounds(factors.shape[1])):
-        scale = np.sqrt(precision)
-        # Given all other rows, L_i ~ N(·, (E LᵀL + D_α/t_i)⁻¹). In units of α^(−1/2) the matrix that is
-        # inverted is M + I/t_i: one eigendecomposition of M serves all rows.
-        moment = factors.T @ factors + np.diag(spread.sum(axis=0))
-        values, turned = np.linalg.eigh(moment / np.outer(scale, scale))
-        # Posterior variances of row i along the eigenvectors, in those units.
-        trust = 1 / (np.maximum(values, 0) + 1 / t)
-        # The missing diagonal of the matrix is taken to be what the factors say.
-        target = (pairs @ factors.astype(np.float32)).astype(np.float64)
-        # Z L, the diagonal, and α N/t, which pulls a row to its mean.
-        target += factors * (factors**2).sum(axis=1, keepdims=True) + precision * expected / t
-        update = ((target / scale) @ turned * trust) @ turned.T / scale
-        factors = (factors + update) / 2  # full steps of all rows at once oscillate
-        spread = (spread + trust @ (turned**2).T / precision) / 2
-        # Any rotation of the factors fits as well; in this one their deviations from the mean are
-        # uncorrelated, so that each α_k can fall or rise on its own (Lim & Teh 2007).
-        apart = factors - expected
-        moment = (apart / t).T @ apart + np.diag((spread / t).sum(axis=0))
-        _, axes = np.linalg.eigh(moment)
-        axes = axes[:, ::-1]
-        factors, expected, spread = factors @ axes, expected @ axes, spread @ axes**2
-        turned_to = turned_to @ axes
-        # α_k = n/Σ_i ((L − N)² + Var L)_ik/t_i: as the pairs speak, it falls, and N is forgotten.
-        precision = n / np.maximum((((factors - expected) ** 2 + spread) / t).sum(axis=0), 1e-30)
-    return np.asarray(factors, dtype=np.float64), np.asarray(turned_to, dtype=np.float64)
-
-
-def _start_factors(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
-    """Start factors from the leading eigenvectors of √t Z √t, outside the span of the means.
-
-    Args:
-        pairs: Z, shape (n, n).
-        root: √t, shape (n, 1).
-        means: √t N, shape (n, any).
-        rank: number of factors.
-    """
-    weighted = pairs * root.astype(np.float32) * root.T.astype(np.float32)
-    if means.shape[1]:
-        span = np.linalg.qr(means)[0].astype(np.float32)
-        # (I − S Sᵀ) √t Z √t (I − S Sᵀ), in two subtractions.
-        across = weighted @ span
-        weighted -= across @ span.T
-        weighted -= span @ (across.T - (span.T @ across) @ span.T)
-    values, vectors = leading(weighted, rank)
-    largest = max(float(values[0]), LEAST)
-    start = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
-    return np.asarray(start, dtype=np.float64)
 
 
 class ValueFactors(NamedTuple):
