@@ -15,14 +15,12 @@ const SLOPES = ["effect_slope", "popularity_slope", "slope_odds"];
 const CAVEATS = ["unprotected" => "NOT PRIVATE", "convergence" => "CONDITIONAL ON CONVERGENCE",
     "groups" => "GROUPS NOT COVERED", "author" => "AUTHOR'S CLAIM"];
 
-function demand(bool $holds, string $otherwise): void {
-    if (!$holds) throw new RuntimeException($otherwise);
-}
+function demand(bool $holds, string $otherwise): void { if (!$holds) throw new RuntimeException($otherwise); }
+function dot(array $a, array $b): float { return array_sum(array_map(fn($x, $y) => $x * $y, $a, $b)); }
 
 /** JSON, measured before it is parsed: brackets take a hundred times their size in memory. */
 function parsed(string $text): array {
-    $brackets = substr_count($text, "[") + substr_count($text, "{");
-    demand($brackets <= 65536 + strlen($text) / 16, "it holds more brackets than facts do");
+    demand(substr_count($text, "[") + substr_count($text, "{") <= 65536 + strlen($text) / 16, "more brackets than facts have");
     return json_decode($text, true, 512, JSON_THROW_ON_ERROR);
 }
 
@@ -42,9 +40,8 @@ function headline(array $statement): string {
     demand(!array_diff($kinds, array_keys(CAVEATS)), "the statement has a caveat of an unknown kind");
     $first = $kinds ? CAVEATS[$kinds[0]] : null;
     if (in_array("unprotected", $kinds, true) || !$statement["measurements"]) return $first ?? "nothing was measured";
-    [$epsilon, $delta] = [above($statement["epsilon"]), above($statement["delta"])];
-    if ($first) return "$first: ε = $epsilon per {$statement["unit"]}";
-    return "ε = $epsilon at δ = $delta per {$statement["unit"]}, {$statement["adjacency"]}";
+    [$epsilon, $delta, $per] = [above($statement["epsilon"]), above($statement["delta"]), "per {$statement["unit"]}"];
+    return $first ? "$first: ε = $epsilon $per" : "ε = $epsilon at δ = $delta $per, {$statement["adjacency"]}";
 }
 
 /** Tensors by name: rows of matrices, numbers of vectors. They fill the file without gaps, and are finite. */
@@ -68,8 +65,7 @@ function tensors(array $header, string $data): array {
 /** The facts and tensors of a release, once everything is checked that is computed with. */
 function release(string $bytes): array {
     $size = unpack("P", $bytes)[1];
-    $fits = strlen($bytes) <= 2 ** 30 && $size >= 0 && $size <= min(100_000_000, strlen($bytes) - 8);
-    demand($fits, "it is no release, or too large");
+    demand(strlen($bytes) <= 2 ** 30 && $size >= 0 && $size <= min(1e8, strlen($bytes) - 8), "no release, or too large");
     $before = '{"__metadata__":{"hushrec":"{\"sha256\":\"';
     $digest = hash("sha256", substr($bytes, 8 + strlen($before) + 64));
     demand(str_starts_with(substr($bytes, 8), $before . $digest), "it is no release, or was altered");
@@ -79,8 +75,7 @@ function release(string $bytes): array {
     demand($facts["format"] === 8 && isset(KINDS[$kind]), "it has another format or kind");
     $tensors = tensors(array_diff_key($header, ["__metadata__" => 0]), substr($bytes, 8 + $size));
     $names = KINDS[$kind] + (isset($facts["values"]) ? VALUES : []);
-    $alike = !array_diff_key($names, $tensors) && !array_diff_key($tensors, $names);
-    demand($alike, "its tensors are not those of its kind");
+    demand(!array_diff_key($names, $tensors) && count($tensors) === count($names), "its tensors are not those of its kind");
     $sizes = ["items" => count($items), "rank" => $tensors["item_factors"]["shape"][1] ?? 0];
     foreach (KINDS[$kind] as $name => $dimensions) {
         $shape = array_map(fn($dimension) => $sizes[$dimension], $dimensions);
@@ -90,18 +85,12 @@ function release(string $bytes): array {
     $rates = isset($facts["scale"]) && !isset($facts["likes"]); // else it only ranks
     demand($lo < $hi && $step > 0 && $rates === ($kind === "factors"), "its kind does not fit what people give");
     $slopes = array_intersect(SLOPES, array_keys($facts["constants"])) ? SLOPES : [];
-    foreach ($rates ? ["user_variance", ...$slopes] : [] as $name) {
+    foreach ($rates ? ["user_variance", ...$slopes] : [] as $name)
         demand(abs(log10($facts["constants"][$name])) <= 30, "the constant $name is out of range");
-    }
-    demand(count(array_flip($items)) === count($items), "an id is repeated");
-    demand($statement["version"] === 3, "its statement has another version");
+    demand(count(array_flip($items)) === count($items) && $statement["version"] === 3, "an id twice, or another version");
     demand($statement["said"]["headline"] === headline($statement), "its headline is not that of its figures");
     $tensors = array_map(fn($tensor) => $tensor["rows"], $tensors);
     return ["places" => array_flip($items), "rates" => $rates, "slopes" => $slopes] + $tensors + $facts;
-}
-
-function dot(array $a, array $b): float {
-    return array_sum(array_map(fn($x, $y) => $x * $y, $a, $b));
 }
 
 /** What one person gave, as numbers by position, ascending; and the ids that are not used. */
@@ -128,9 +117,9 @@ function weights(array $release, array $numbers, array $times): array {
     $weight = fn($number) => $number >= ($release["likes"] ?? 0) - $step / 2 ? 1 : ($number >= ($lo + $hi) / 2 ? 0.5 : 0);
     $weights = array_filter(array_map($weight, $numbers));
     $of = fn($item) => $times[$release["items"][$item]] ?? -INF;
-    $later = fn($time) => count(array_filter(array_keys($weights), fn($item) => $of($item) > $time));
-    $earlier = array_map(fn($item) => sqrt(1 + $later($of($item))), array_keys($weights));
-    return array_combine(array_keys($weights), array_map(fn($weight, $root) => $weight / $root, $weights, $earlier));
+    $later = fn($item) => count(array_filter(array_keys($weights), fn($other) => $of($other) > $of($item)));
+    foreach ($weights as $item => $weight) $used[$item] = $weight / sqrt(1 + $later($item));
+    return $used ?? [];
 }
 
 /** p = A⁻¹ c with A = I + Σ x xᵀ/τ² and c = Σ x r/τ²; c · p; and log det A. */
@@ -157,7 +146,6 @@ function folded(array $release, array $x, array $residuals): array {
     return [$p, dot($c, $p), $log];
 }
 
-/** Predicted ratings of all items, on the scale. */
 function ratings(array $release, array $numbers): array {
     ["constants" => $constants, "item_popularity" => $popularity, "scale" => [$lo, $hi]] = $release;
     $effects = array_map(fn($effect) => $effect + $constants["user_mean"], $release["item_effects"]);
@@ -165,8 +153,8 @@ function ratings(array $release, array $numbers): array {
     $x = array_map(fn($row) => [sqrt($constants["user_variance"]), ...$row], $release["item_factors"]);
     [$p, $explained, $log] = folded($release, $x, $numbers);
     if ($release["slopes"]) {
-        $columns = [[$effects, "effect_slope"], [array_map("log1p", $popularity), "popularity_slope"]];
-        foreach ($columns as [$column, $slope]) {
+        $logs = array_map("log1p", $popularity);
+        foreach ([[$effects, "effect_slope"], [$logs, "popularity_slope"]] as [$column, $slope]) {
             $mean = dot($column, $popularity) / array_sum($popularity);
             foreach ($x as $item => $_) $x[$item][] = sqrt($constants[$slope]) * ($column[$item] - $mean);
         }
@@ -178,7 +166,6 @@ function ratings(array $release, array $numbers): array {
     return array_map(fn($effect, $row) => min(max($effect + dot($row, $p), $lo), $hi), $effects, $x);
 }
 
-/** Scores of all items, by which lists are ordered. */
 function scores(array $release, array $numbers): array {
     if ($release["kind"] === "item scores" || (!$release["rates"] && !$numbers)) return $release["item_scores"];
     $factors = $release["item_factors"];
@@ -207,6 +194,6 @@ $scores = array_diff_key(scores($release, $used), $numbers);
 arsort($scores); // PHP sorts stably, so ties stay in the catalogue's order
 $ratings = $release["rates"] ? ratings($release, $numbers) : [];
 $row = fn($at) => ["item" => $release["items"][$at], "score" => $scores[$at], "rating" => $ratings[$at] ?? null];
-$told = ["headline" => $release["statement"]["said"]["headline"], "ignored" => $ignored];
-$told["list"] = array_map($row, array_slice(array_keys($scores), 0, (int) ($argv[3] ?? 10)));
+$list = array_map($row, array_slice(array_keys($scores), 0, (int) ($argv[3] ?? 10)));
+$told = ["headline" => $release["statement"]["said"]["headline"], "ignored" => $ignored, "list" => $list];
 echo json_encode($told, JSON_PRETTY_PRINT | JSON_UNESCAPED_UNICODE | JSON_PRESERVE_ZERO_FRACTION), "\n";
