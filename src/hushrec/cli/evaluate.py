@@ -4,7 +4,7 @@ from typing import Any
 
 from hushrec.cli import console, options
 from hushrec.data.domain import Domain
-from hushrec.data.load import load
+from hushrec.data.load import load, loaded_folder
 from hushrec.data.reading import Reading
 from hushrec.evaluation import protocol
 from hushrec.release.artefact import Release
@@ -33,6 +33,8 @@ def evaluate(
     for name, part in zip(names, parts, strict=True):
         console.print_confidential(options.source_name([name]), part)
     data: Any = dict(zip(("train", "test", "fitted"), parts, strict=False), likes=likes)
+    if domain.likes is not None and not loaded_folder(train):
+        data["rated"] = load(train, domain.model_copy(update={"likes": None}), reading)
     with console.working("predicting"):
         found = protocol.evaluate(release, **data, **others)
         beside = protocol.references(found, **data)
