@@ -13,6 +13,7 @@ from hushrec.data.split import held_out_people
 from hushrec.errors import DataError
 from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
+from release.predictors.test_linear_items import linear
 from support.releases import ranker
 
 ITEMS = "abcdef"
@@ -69,6 +70,28 @@ def test_lists_are_those_of_the_client():
         own = [names[i] for i in fold_in.items[fold_in.indptr[at] : fold_in.indptr[at + 1]]]
         assert [names[i] for i in row] == [said.item_id for said in Client(release).recommend(own, 5)]
     assert lists.n_fitted == 280
+
+
+def test_what_was_rated_leaves_the_lists_of_likes_and_the_middle_counts_half():
+    release = linear(scale=(1.0, 5.0, 1.0), likes=4.0)
+    stars, times = {"i1": 5, "i3": 3, "i5": 1, "i6": 4}, {"i1": 10, "i3": 30, "i5": 40, "i6": 20}
+    domain = Domain(release.items, max_users=10, scale=(1, 5, 1), likes=4)
+    columns = {
+        "user_id": ["u"] * 4,
+        "item_id": [*stars],
+        "rating": [*stars.values()],
+        "timestamp": [*times.values()],
+    }
+    table = pl.DataFrame(columns)
+    train, rated = load(table, domain), load(table, domain.model_copy(update={"likes": None}))
+    test = load(pl.DataFrame({"user_id": ["u"], "item_id": ["i0"], "rating": [5]}), domain)
+    for more, own in (({"rated": rated}, stars), ({}, {"i1": 5, "i6": 4})):
+        lists = rank(release, train=train, test=test, n=9, **more)
+        names = [row.item_id for row in Client(release).recommend(own, 9, times=times)]
+        assert [release.items[i] for i in lists.items[0] if i >= 0] == names
+    plain = Domain(release.items, max_users=10)
+    with pytest.raises(DataError, match="rated goes with likes"):
+        rank(release, train=given({"u": ["i1"]}, plain), test=given({"u": ["i0"]}, plain), n=9, rated=rated)
 
 
 # -- ratings ----------------------------------------------------------------------------------------------

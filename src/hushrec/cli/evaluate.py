@@ -9,7 +9,7 @@ from hushrec.cli import console, options
 from hushrec.curator import seeded
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.load import load
+from hushrec.data.load import load, loaded_folder
 from hushrec.data.reading import Reading
 from hushrec.data.split import load_split
 from hushrec.documents.document import Paragraph
@@ -69,6 +69,8 @@ def evaluate(
             parts = {name: load(file, domain, reading) for name, file in names.items() if file}
         for name, part in parts.items():
             console.print_confidential(options.source_name([str(names[name])]), part)
+        if domain.likes is not None and not loaded_folder(train):
+            parts["rated"] = load(train, domain.model_copy(update={"likes": None}), reading)
         data |= parts
     else:
         if train or test or fitted or budget is None:

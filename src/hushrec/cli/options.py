@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Returned = TypeVar("Returned")
 Values = dict[str, Any]
 
-UNOFFERED = ("self", "path", "source", "data", "progress", "max_bytes")
+UNOFFERED = ("self", "path", "source", "data", "progress", "max_bytes", "rated")
 """Parameters of the library that are no options of these names: commands take files, and draw bars anyway."""
 FLAGS = {"out": ("--out", "-o"), "n": ("-n",), "n_users": ("-n",), "settings": ("--set",)}
 """Options that are not called as their parameter is."""

@@ -144,6 +144,7 @@ def evaluate(
     fold_in: bool = False,
     likes: float | None = None,
     fitted: People | None = None,
+    rated: People | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure a release's predictions or lists on held-out ratings or interactions.
@@ -161,6 +162,8 @@ def evaluate(
         likes: for ranking metrics of ratings: the lowest rating that makes an item one to be found.
         fitted: the data that the release was fitted to, from which novelty takes the items' popularity;
             ``train`` by default.
+        rated: of a release of likes, the ratings of which ``train`` has the likes: no item of them is listed,
+            and stars of the middle count half, as on the users' devices.
         progress: receives the stages, of unknown length; see ``hushrec.progress``.
 
     Raises:
@@ -187,7 +190,7 @@ def evaluate(
         raise ConfigError(
             "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
         )
-    for part in (train, test, fitted):
+    for part in (train, test, fitted, rated):
         if part is not None and not part.in_memory:
             raise DataError(
                 "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the "
@@ -195,7 +198,7 @@ def evaluate(
                 "where='memory'"
             )
     require_same_domain(release, test)
-    n_given, test = test.n_entries, leave_out_repeats(train, test)
+    n_given, test = test.n_entries, leave_out_repeats(train if rated is None else rated, test)
     by_metric: dict[str, Score] = {}
     predicted, lists = None, None
     if errors:
@@ -205,7 +208,7 @@ def evaluate(
         by_metric |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
     if ranked:
         longest = max(at.k for at in ranked.values())
-        options: dict[str, Any] = {"likes": likes, "fold_in": fold_in, "fitted": fitted}
+        options: dict[str, Any] = {"likes": likes, "fold_in": fold_in, "fitted": fitted, "rated": rated}
         with telling(progress), stage("ranking"):
             lists = rank(release, train=train, test=test, n=longest, **options)
         by_metric |= {name: at.score(lists) for name, at in ranked.items()}
@@ -222,20 +225,21 @@ def references(
     test: People,
     likes: float | None = None,
     fitted: People | None = None,
+    rated: People | None = None,
 ) -> References:
     """What a release should beat, without any noise: popularity in lists, averages in predicted ratings.
 
     Args:
-        metrics, train, test, likes, fitted: as for ``evaluate``.
+        metrics, train, test, likes, fitted, rated: as for ``evaluate``.
 
     Privacy: private.
     """
     by_name, found = named(metrics), dict[str, dict[str, Score]]()
-    test = leave_out_repeats(train, test)
+    test = leave_out_repeats(train if rated is None else rated, test)
     if ranked := {name: at for name, at in by_name.items() if at}:
         popular = popularity(train if fitted is None else fitted)
         longest = max(at.k for at in ranked.values())
-        lists = rank(popular, train=train, test=test, n=longest, likes=likes, fitted=fitted)
+        lists = rank(popular, train=train, test=test, n=longest, likes=likes, fitted=fitted, rated=rated)
         found["popularity"] = {name: at.score(lists) for name, at in ranked.items()}
     errors = by_name.keys() - ranked.keys()
     for name, average in (("item average", item_average), ("global average", global_average)):

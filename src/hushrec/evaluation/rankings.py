@@ -22,7 +22,7 @@ from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import METRICS, Score, mean_score
 from hushrec.evaluation.parts import require_apart, rows_of
 from hushrec.release.artefact import Release
-from hushrec.release.own_items import weigh
+from hushrec.release.own_items import like_weights, weigh
 from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.top_n import Rows, top_n
 
@@ -77,6 +77,7 @@ def rank(
     likes: float | None = None,
     fold_in: bool = False,
     fitted: People | None = None,
+    rated: People | None = None,
 ) -> Lists:
     """Rank items for all users who have items to be found in the test part, and fold in something.
 
@@ -91,6 +92,8 @@ def rank(
             rating are not hits.
         fold_in: listed users fold in their own ratings too.
         fitted: the data that the release was fitted to, for the items' popularity; ``train`` by default.
+        rated: of a release of likes, the ratings of which ``train`` has the likes: all leave the lists, and
+            stars of the middle count half, as on the users' devices.
 
     Privacy: private.
     """
@@ -101,26 +104,30 @@ def rank(
         )
     require_apart(train, test)
     sought = _select_likes(test, likes)
-    n_sought, rows = sought.n_users, rows_of(train, sought)
+    n_sought, own = sought.n_users, train if rated is None else rated
     listed = np.full(n_sought, -1, dtype=np.int64)
     if release.users and not fold_in:
         listed = ListedPeople(release).find(sought.users.to_pylist())
-    ranked = (rows >= 0) | (listed >= 0)
+    ranked = (rows_of(own, sought) >= 0) | (listed >= 0)
     if not ranked.any():
         raise DataError(
             "nobody who has something to be found folds in anything, so there are no lists; give what they "
             "did before as train"
         )
-    sought, rows, listed = sought.select(ranked[sought.user_index()]), rows[ranked], listed[ranked]
-    own_rows = _own_rows(train, rows)
+    sought, listed = sought.select(ranked[sought.user_index()]), listed[ranked]
+    known, times = _own_rows(own, sought)
+    own_rows = known
+    if train.domain.feedback == "interactions":
+        own_rows = weigh(known, _weights(known, train, rated), times)
     items = np.empty((sought.n_users, n), dtype=np.int32)
     _put(
         items,
         listed >= 0,
         _rank_listed(release, listed[listed >= 0], _select_users(own_rows, listed >= 0), n),
     )
-    at_home = (block.items for block in top_n(release, _select_users(own_rows, listed < 0), n))
-    _put(items, listed < 0, at_home)
+    at_home, seen = (_select_users(of, listed < 0) for of in (own_rows, known))
+    lists = (block.items for block in top_n(release, at_home, n, seen=seen))
+    _put(items, listed < 0, lists)
     # Users of either part, each once.
     everybody = train.n_users + test.n_users - int((rows_of(train, test) >= 0).sum())
     return Lists(
@@ -155,17 +162,28 @@ def _select_likes(test: People, likes: float | None) -> People:
     return liked
 
 
-def _own_rows(train: People, rows: Ints) -> Rows:
-    """Select the items of the users in these rows; none where the row is −1."""
+def _own_rows(train: People, sought: People) -> tuple[Rows, Ints | None]:
+    """The items of these users with their numbers, and their times if there are any; none of absent users."""
+    rows = rows_of(train, sought)
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     # Entry p of user u, from indptr[u] on, is entry starts[u] + p − indptr[u] of the training part.
     at = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-    own = Rows(indptr, train.items[at], train.numbers()[at])
-    if train.domain.feedback == "ratings":
-        return own
-    return weigh(own, np.ones(len(at)), None if train.timestamps is None else train.timestamps[at])
+    times = None if train.timestamps is None else train.timestamps[at]
+    return Rows(indptr, train.items[at], train.numbers()[at]), times
+
+
+def _weights(rows: Rows, train: People, rated: People | None) -> Floats:
+    """Weights of own interactions: 1, or those of ratings of which the training part has the likes."""
+    if rated is None:
+        return np.ones(len(rows.items))
+    scale, domain = rated.domain.scale, train.domain
+    if domain.likes is None or (rated.domain.items, scale) != (domain.items, domain.rating_scale):
+        raise DataError(
+            "rated goes with likes: load it with the domain of the likes, without the likes of the domain"
+        )
+    return like_weights(rows.values, (scale.lo, scale.hi, scale.step), domain.likes)
 
 
 def _select_users(rows: Rows, users: Bools) -> Rows:
