@@ -70,8 +70,10 @@ def test_there_are_users_above_the_cap_of_the_ends_of_the_scale_and_none():
     assert world.ratings({}).n_entries == 0
 
 
-def test_a_domain_gives_its_scale_cap_and_first_items():
-    world = World.of(DOMAINS["many items"])
+def test_a_domain_gives_its_scale_cap_and_first_items_with_their_features():
+    genres = [f"genre {n % 7}" for n in range(1000)]
+    world = World.of(DOMAINS["many items"].model_copy(update={"features": {"genres": tuple(genres)}}))
+    assert world.domain.features == {"genres": tuple(genres[:ITEMS])}
     assert world.domain.items == DOMAINS["many items"].items[:ITEMS]
     assert world.domain.scale == DOMAINS["many items"].scale
     assert world.domain.max_per_user == 500

@@ -1,6 +1,7 @@
 """A model measures what was charged and nothing else; the baseline adds nothing to anything."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +15,7 @@ from hushrec.privacy.accounting.calibration import calibrated
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
-from hushrec.privacy.grant import Grant, WithoutNoise
+from hushrec.privacy.grant import Grant, Measures, WithoutNoise
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noisy import Cells
@@ -63,6 +64,16 @@ def test_weights_are_those_at_which_the_plan_costs_what_is_asked_for() -> None:
     found = grant.weights(asked)
     np.testing.assert_array_equal(found, np.rint(weights(grant.plan.noisy, 1e-6, asked) * GRID))
     assert found[0] == 0 < found[1] < found[2] == found[3] == GRID
+
+
+def test_what_a_model_measures_with_is_documented_in_full() -> None:
+    """``help(Measures)`` has each name that the grant and the baseline share."""
+    shared = {name for name in {*dir(Grant)} & {*dir(WithoutNoise)} if not name.startswith("_")}
+    assert shared | {"prior", "terms"} <= {name for name in vars(Measures) if not name.startswith("_")}
+    for name in (*shared, "__doc__"):
+        text = inspect.getdoc(getattr(Measures, name)) or ""
+        assert text
+        assert "As ``Measures" not in text
 
 
 # -- the baseline -------------------------------------------------------------------------------------------

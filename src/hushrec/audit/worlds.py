@@ -64,7 +64,7 @@ class World:
         items: int = ITEMS,
         max_per_user: int = CAP,
     ) -> "World":
-        """Make a world on the first items of a domain, with its scale or counts and its cap.
+        """Make a world on the first items of a domain, with their features, its scale or counts and its cap.
 
         Args:
             domain: the domain; by default a made-up one. Likes become interactions without ratings.
@@ -77,9 +77,11 @@ class World:
             # A model of interactions may measure less for a crowd that is declared small.
             users = 20 if feedback == "ratings" else 10_000
             domain = Domain(range(items), scale=scale, max_per_user=max_per_user, max_users=users)
+        features = {name: texts[:items] for name, texts in (domain.features or {}).items()}
         return cls(
             Domain(
                 domain.items[:items],
+                features=features or None,
                 # Likes become interactions: what a model of them sees is the same.
                 scale=domain.scale if domain.feedback == "ratings" else None,
                 counts=domain.counts,

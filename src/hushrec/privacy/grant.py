@@ -1,7 +1,8 @@
 """The only path from private sums to public values: a grant adds exactly the booked noise.
 
 Each value is drawn once; where sums are kept, it is recorded in the ledger before it is returned, and kept
-(``sums_on_disk``). A model gets the grant itself; the non-private baseline gets one without noise.
+(``sums_on_disk``). A model gets the grant itself; the non-private baseline gets one without noise. What
+both have is ``Measures``.
 """
 
 import functools
@@ -12,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -44,6 +45,143 @@ FAILED = "failed"
 """Recorded in place of a SHA-256 where a chain failed; no file has it, so nothing resumes."""
 _ENTRY = 8
 """Bytes of a measured entry on disk."""
+
+
+class Measures(Protocol):
+    """What a model measures with, the ``run`` of its ``fit``: the one way from private sums to public values.
+
+    A private fit gets a ``Grant``, which adds the noise that was charged; the non-private baseline gets
+    ``WithoutNoise``, which adds none, and refuses nothing. Each measurement of ``queries`` is made once, in
+    that order; of a plan with branches, those of the branch that was taken. What the methods return is
+    public, and all that is made from it is post-processing. ::
+
+        noisy = run.measure(self.query, lambda: people.total(add, n)[0])
+        noisy.values, noisy.sigma  # in the sum's own units, and the deviation of their noise
+
+    Privacy: public itself; what it measures is charged.
+    """
+
+    @property
+    def terms(self) -> Terms:
+        """Unit, adjacency and ε that shape the sums: of the whole year, or of the fit alone; ε = ∞ of a
+        baseline.
+        """
+
+    @property
+    def prior(self) -> ItemPrior:
+        """What is publicly known about the items; nothing unless the model is ``informed``."""
+
+    @property
+    def yearly(self) -> bool:
+        """Whether later releases may take over its sums."""
+
+    @property
+    def earlier(self) -> Carried | None:
+        """What the release before handed over, in a year."""
+
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
+        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
+
+        A weight is the largest at which the plan costs a user at most that ε. The function holds nothing of
+        the grant, so that it may be sent to where the ratings are.
+
+        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
+        """
+
+    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+        """The sum plus the booked noise, once: values + round(noise) on the integer grid, times the step.
+
+        Args:
+            measurement: as the plan lists it. The code that makes the sum must ensure its sensitivity; later
+                code cannot check it.
+            values: the sum in grid steps, int64, or a function that computes it and keeps nothing of it. The
+                noise is then added in place, which saves an array of its size; an observed grant adds it to a
+                copy all the same. It is not called if the value was recorded before the fit was stopped.
+
+        Returns:
+            The values in the sum's own units, in its shape, with the deviation of their noise.
+
+        Raises:
+            GrantError: The plan does not list it so, or another before it, or it was already made; or the
+                values are not int64, or of another number.
+
+        Privacy: charged (``measurement``).
+        """
+
+    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
+        """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
+
+        A cell is n + round(X), and those below the threshold in size are dropped. Noise is drawn for some
+        rows at a time, so that memory grows with the listed cells.
+
+        Args:
+            measurement: a Laplace measurement with an entry for every cell, as the plan lists it.
+            cells: the matrix.
+
+        Raises:
+            GrantError: As ``measure``.
+
+        Privacy: charged (``measurement``).
+        """
+
+    def sample(
+        self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
+    ) -> Arrays:
+        """Return one draw that needs no noise, once: from a posterior, or of rows that are randomized.
+
+        Args:
+            measurement: as the plan lists it. The code that draws must ensure its law; later code cannot
+                check it.
+            draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
+            entries: the most entries of its arrays; by default the measurement's size.
+
+        Raises:
+            GrantError: As ``measure``.
+
+        Privacy: charged (``measurement``); from a posterior as far as the chain has converged.
+        """
+
+    def noise(self, measurement: Measurement) -> float:
+        """Noise parameter that is booked for a measurement: σ, b or the scale of a loss; 0 of a baseline."""
+
+    def fixed(self, name: str, arrays: Arrays) -> Arrays:
+        """Keep what later sums are measured under, before the first of them: which items, and their weights.
+
+        Args:
+            name: of what it is.
+            arrays: made from released values.
+
+        Returns:
+            The arrays; or those that a stopped fit kept, on whatever machine it ran.
+        """
+
+    def take(self, branch: str, reason: Fact | None = None) -> str:
+        """Take a branch of the plan; the measurements of the others can no longer be made.
+
+        Args:
+            branch: the name of a branch; the choice may depend on what was released, and on nothing else.
+            reason: why, for the statement.
+
+        Returns:
+            The branch that is taken: that of the ledger's record, if the fit was stopped after it took one.
+
+        Raises:
+            GrantError: There is no such branch, or one was taken before in this run.
+        """
+
+    def decide(self, reason: Fact) -> None:
+        """Note a decision that follows from what was released, for the statement.
+
+        What is not made after it stays charged, and its sentence says so.
+        """
+
+    def hand_over(self, carried: Callable[[], Carried]) -> None:
+        """Keep what the next release of the year takes over, if there is a year.
+
+        Args:
+            carried: makes it from what was released, in this fit and before.
+        """
 
 
 @dataclass(frozen=True)
@@ -87,7 +225,7 @@ class WithoutNoise:
         """A baseline does not go on, so it keeps nothing."""
         return arrays
 
-    def take(self, branch: str, reason: Fact) -> str:
+    def take(self, branch: str, reason: Fact | None = None) -> str:
         """Nothing is booked, so nothing is dropped."""
         return branch
 
@@ -162,11 +300,7 @@ class Grant(Confined):
         return self.plan.year is not None
 
     def hand_over(self, carried: Callable[[], Carried]) -> None:
-        """Keep what the next release of the year takes over, if there is a year.
-
-        Args:
-            carried: makes it from what was released, in this fit and before.
-        """
+        """As ``Measures.hand_over``."""
         if self.yearly:
             self.later = carried()
 
@@ -181,21 +315,7 @@ class Grant(Confined):
         return not self.caveats
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
-        """The sum plus the booked noise, once: values + round(noise) on the integer grid, times the step.
-
-        Args:
-            measurement: as the plan lists it. The code that makes the sum must ensure its sensitivity; later
-                code cannot check it.
-            values: the sum in grid steps, int64, or a function that computes it and keeps nothing of it. The
-                noise is then added in place, which saves an array of its size; an observed grant adds it to a
-                copy all the same. It is not called if the value was recorded before the fit was stopped.
-
-        Raises:
-            GrantError: The plan does not list it so, or it was already made; or the values are not int64, or
-                of another number.
-
-        Privacy: charged (``measurement``).
-        """
+        """As ``Measures.measure``. Privacy: charged (``measurement``)."""
         booked = self._booked(measurement, "l1", "l2")
         if booked.is_exact:
             self._use(booked)
@@ -220,20 +340,7 @@ class Grant(Confined):
         return self._observer.released(booked, private[0] if private else None, noisy)
 
     def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
-        """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
-
-        A cell is n + round(X), and those below the threshold in size are dropped. Noise is drawn for some
-        rows at a time, so that memory grows with the listed cells.
-
-        Args:
-            measurement: a Laplace measurement with an entry for every cell, as the plan lists it.
-            cells: the matrix.
-
-        Raises:
-            GrantError: As ``measure``.
-
-        Privacy: charged (``measurement``).
-        """
+        """As ``Measures.measure_cells``. Privacy: charged (``measurement``)."""
         booked = self._booked(measurement, "l1")
         if cells.size != booked.size:
             raise GrantError(
@@ -263,19 +370,7 @@ class Grant(Confined):
     def sample(
         self, measurement: Measurement, draw: Callable[[bytes], Arrays], entries: int | None = None
     ) -> Arrays:
-        """Return one draw that needs no noise, once: from a posterior, or of rows that are randomized.
-
-        Args:
-            measurement: as the plan lists it. The code that draws must ensure its law; later code cannot
-                check it.
-            draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
-            entries: the most entries of its arrays; by default the measurement's size.
-
-        Raises:
-            GrantError: The plan does not list it so, or it was already made.
-
-        Privacy: charged (``measurement``); from a posterior as far as the chain has converged.
-        """
+        """As ``Measures.sample``. Privacy: charged (``measurement``), as far as a chain has converged."""
         booked = self._booked(measurement, "loss", "cells", "slots")
         key = self._observer.released(booked, None, self._entropy.key())
 
@@ -293,30 +388,11 @@ class Grant(Confined):
         return self._once(booked, drawn)
 
     def fixed(self, name: str, arrays: Arrays) -> Arrays:
-        """Keep what later sums are measured under, before the first of them: which items, and their weights.
-
-        Args:
-            name: of what it is.
-            arrays: made from released values.
-
-        Returns:
-            The arrays; or those that a stopped fit kept, on whatever machine it ran.
-        """
+        """As ``Measures.fixed``: the arrays, or those that a stopped fit kept."""
         return self._sums.fixed(name, arrays) if self._sums else arrays
 
     def take(self, branch: str, reason: Fact | None = None) -> str:
-        """Take a branch of the plan; the measurements of the others can no longer be made.
-
-        Args:
-            branch: the name of a branch; the choice may depend on what was released, and on nothing else.
-            reason: why, for the statement.
-
-        Returns:
-            The branch that is taken: that of the ledger's record, if the fit was stopped after it took one.
-
-        Raises:
-            GrantError: There is no such branch, or one was taken before in this run.
-        """
+        """As ``Measures.take``: the branch that is taken, as the ledger records it."""
         self._require_own_process()
         with self._taking:
             if self._chosen:
@@ -334,10 +410,7 @@ class Grant(Confined):
         return self.taken
 
     def decide(self, reason: Fact) -> None:
-        """Note a decision that follows from what was released, for the statement.
-
-        What is not made after it stays charged, and its sentence says so.
-        """
+        """As ``Measures.decide``."""
         self.reasons.append(reason)
         self._decided = True
 
@@ -358,13 +431,7 @@ class Grant(Confined):
 
     @property
     def weights(self) -> Callable[[Floats], Ints]:
-        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
-
-        A weight is the largest at which the plan costs a user at most that ε. The function holds nothing of
-        the grant, so that it may be sent to where the ratings are.
-
-        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
-        """
+        """As ``Measures.weights``. Privacy: private in, private out."""
         return functools.partial(_weights, self.plan.noisy, self.plan.budget.delta)
 
     def close(self) -> None:
@@ -434,10 +501,6 @@ class Grant(Confined):
         """Have the ledger record that a value was measured, or refuse it."""
         if self._record:
             self._record(self, kind="measured", name=name, sha256=sha256)
-
-
-Measures = Grant | WithoutNoise
-"""What a model measures with: the right that was charged, or the baseline's, which adds no noise."""
 
 
 @functools.cache
