@@ -68,6 +68,18 @@ def test_coefficients_are_those_of_least_squares_off_the_diagonal(world):
     assert pair_factors._coefficients(groups, pairs) == pytest.approx(shrunk, rel=1e-3)
 
 
+@pytest.mark.parametrize("useless", [11, 23, 36])
+def test_a_kind_within_two_errors_of_none_says_nothing(world, useless):
+    """One that noise lets seem of some use, such as words of titles, takes nothing from the others.
+
+    Of the first 40 seeds, those whose useless kind lies between one error and two.
+    """
+    tables = [labelled(12, 0), labelled(40, 100 + useless)]
+    _, pairs = seen(centred(tables, *world), (1.0, 0.0), seed=useless)
+    alone, both = (feature_factors(pairs, some, *world).factors for some in (tables[:1], tables))
+    np.testing.assert_allclose(both @ both.T, alone @ alone.T, atol=1e-9)
+
+
 def test_features_that_explain_pairs_are_followed(world):
     tables = [labelled(10, 0), labelled(30, 1)]
     mean, pairs = seen(centred(tables, *world), (1.0, 0.0))

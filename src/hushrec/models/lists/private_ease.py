@@ -22,8 +22,9 @@ from hushrec.estimation.yearly import YearlySums
 from hushrec.estimation.yearly_matrix import head_of
 from hushrec.item_prior import ItemPrior
 from hushrec.models.base import PrivateModel
-from hushrec.models.lists.estimate.feature_values import CountModel, count_model, value_table
+from hushrec.models.lists.estimate.feature_values import CountModel, count_model, reach_tail, value_table
 from hushrec.models.lists.estimate.pair_factors import (
+    DIRECTIONS,
     Crowd,
     Muting,
     clean_pairs,
@@ -112,7 +113,7 @@ class PrivateEASE(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=128, ge=1, le=1024)
-    """largest number of factors; the noise decides how many are used."""
+    """largest number of factors, besides up to 400 of features; the noise decides how many are used."""
     pair_items: int = Field(default=5000, ge=2, le=LARGEST)
     """the most popular items, by noisy count, whose pairs are measured."""
     threads: int = Field(default=2, ge=1, exclude=True)
@@ -195,8 +196,9 @@ class PrivateEASE(PrivateModel):
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
         counting, seconds = shrinking_cost(n)
         cells = m * (m - 1) / 2
-        pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
-        updates = rounds(self.rank) * 2.0 * m * m * self.rank
+        most = self.rank + (DIRECTIONS if domain.features or domain.titles else 0)
+        pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * most, 40.0 * n * most))
+        updates = rounds(most) * 2.0 * m * m * most
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
@@ -290,10 +292,11 @@ class PrivateEASE(PrivateModel):
             run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
             return score_release(self, domain, popularity)
         crowd = self._crowd(year, learned, lengths, popularity, weights, run.terms)
-        features = tables_of(run.prior, weights.weights, weights.variance, head.items)
+        tables = tables_of(run.prior, weights.weights, weights.variance)
+        features = [table[head.items] for table in tables]
         whole = pairs.sums.matrix.copy() if run.yearly else pairs.sums.matrix  # it is overwritten
         fitted = clean_pairs(whole, pairs.sums.sigma, pairs.lens, crowd, features, self.rank)
-        factors = fitted._replace(factors=head.spread(fitted.factors))
+        factors = reach_tail(fitted, tables, weights, head)
         linear, explained = ease(factors, weights, float(year.sums["popular part"].values[0]), crowd)
         votes = Votes(run.terms.unit)
         polled = _in_branch(votes.query, branch)

@@ -7,9 +7,10 @@ scoring, then MacKay's update (MacKay 1992, "Bayesian interpolation", §3). A ki
 small τ.
 
 In a release of linear scores an item's factors are g_i = e_i F_i W + the rest, with e_i = √t_i/A_i and row
-F_i of the table of features, so each value that own items have adds to a score a part of its own. A new item
-has no rest: its expected count θ_j is that of the regression on features, its weights follow from θ_j as
-those of all others do, and its covariance with the others is that of the features' part of L_j with theirs.
+F_i of the table of features, so each value that own items have adds to a score a part of its own. An item
+whose pairs were not measured has no rest, and a new one neither. Of a new one, the expected count θ_j is that
+of the regression on features, the weights follow from θ_j as those of all others do, and the covariance with
+the others is that of the features' part of L_j with theirs.
 
 Privacy: post-processing; features are public.
 """
@@ -24,9 +25,17 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from hushrec.arrays import Floats, Ints
+from hushrec.estimation.head import Head
 from hushrec.estimation.shrinkage import Known
 from hushrec.item_prior import FeatureGroup
-from hushrec.models.lists.estimate.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors
+from hushrec.models.lists.estimate.pair_factors import (
+    LEAST,
+    RIDGE,
+    Crowd,
+    ItemFactors,
+    Muting,
+    ValueFactors,
+)
 
 # Chosen by hand, all of them.
 _VALUES = 1200
@@ -113,6 +122,24 @@ def _commonest(tables: Sequence[Any]) -> tuple[Any, Ints, Ints]:
     return sparse.csr_array(sparse.hstack([sparse.csr_array(ones), columns[:, chosen]])), kinds, chosen
 
 
+def reach_tail(fitted: ItemFactors, tables: Sequence[Any], weights: Muting, head: Head) -> ItemFactors:
+    """Spread the factors of the head over the catalogue: of an item of the tail, they are what features say.
+
+    Args:
+        fitted: the factors of the head's items.
+        tables: which items of the catalogue have which values, one sparse matrix for each kind.
+        weights: d, v and t of the catalogue.
+        head: whose pairs were measured.
+    """
+    factors, tail = head.spread(fitted.factors), head.places < 0
+    if tables and tail.any():
+        table = sparse.csr_array(sparse.hstack(tables))
+        part = _part_along(table, fitted.values, weights, head.items)
+        factors[tail] = np.sqrt(weights.variance[tail])[:, None] * (table[tail] @ fitted.values)
+        factors[tail] -= np.outer(weights.direction[tail], part)
+    return fitted._replace(factors=factors)
+
+
 _MOST_VALUES = 80.0
 """Bound of the logarithm of a count, so that nothing overflows."""
 
@@ -146,21 +173,15 @@ def value_table(
         counts: the regression of counts on them.
         popularity: s, shape (n_items,).
         weights: d, v and t, of all items.
-        items: those whose pairs were measured, shape (n,); features explain the factors of these alone.
+        items: those whose pairs were measured, shape (n,).
         explained: what features explain of the scores.
         crowd: how large it is.
     """
     loaded, direction, diagonal = explained
     table = sparse.csr_array(sparse.hstack([group.table for group in groups]))
     factors = loaded[: table.shape[1]]  # further rows are of other people's interactions, which have no names
-    spread = np.sqrt(weights.variance)
-    along = weights.direction[items]
-    # v has length 1 over the catalogue. The pairs were centred on its head's part, scaled to length 1: hence
-    # the division by the squared length of that part.
-    part = (table[items].T @ (spread[items] * along)) @ factors / max(float(along @ along), LEAST)
-    scale = np.zeros(len(spread))
-    scale[items] = spread[items] / diagonal[items]
-    weighted = _scale_rows(table, scale)
+    part = _part_along(table, factors, weights, items)
+    weighted = _scale_rows(table, np.sqrt(weights.variance) / diagonal)
     return ValueTable(
         values=tuple((group.name, label) for group in groups for label in group.shown),
         tensors={
@@ -174,10 +195,24 @@ def value_table(
         constants={
             "count_intercept": counts.intercept,
             "half_count": weights.half,
-            "own_variance": crowd.total / len(spread),
+            "own_variance": crowd.total / len(diagonal),
             "placed_items": 0.0,
         },
     )
+
+
+def _part_along(table: Any, values: Floats, weights: Muting, items: Ints) -> Floats:
+    """Return (vᵀ √t F) B/|v|² over the items whose pairs were measured: the pairs are centred on these.
+
+    Args:
+        table: F of the catalogue, sparse, shape (n_items, n_values).
+        values: B, shape (n_values, rank).
+        weights: d, v and t of the catalogue.
+        items: the items whose pairs were measured.
+    """
+    along = weights.direction[items]
+    loaded = (table[items].T @ (np.sqrt(weights.variance[items]) * along)) @ values
+    return np.asarray(loaded / max(float(along @ along), LEAST), dtype=np.float64)
 
 
 def place_items(tensors: Mapping[str, Any], constants: Mapping[str, float], table: Any) -> dict[str, Any]:

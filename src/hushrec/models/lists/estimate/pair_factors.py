@@ -29,13 +29,14 @@ from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.estimation.choice_factors import pair_factors
 from hushrec.item_prior import ItemPrior
 
-_DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
+DIRECTIONS, _OVERSAMPLED, _POWERS = 400, 20, 4
 """The most directions of the mean, columns beyond them, and power iterations (Halko, Martinsson & Tropp
-2011): chosen by hand."""
+2011): chosen by hand; docs/models/private_ease.md has what they gained."""
 _FAINTEST = 1e-6
 """Smallest variance of a direction, over the largest: chosen by hand."""
 _LEAST = 1e-12
 """Smallest t, so that nothing is divided by zero."""
+_CLEAR = 2.0  # errors of a coefficient from 0, or features of no use would stay; chosen by hand
 _UPDATES = 3  # of the mean's own diagonal, which the pairs lack; chosen by hand
 _SPREADS = (0.0, *np.geomspace(1e-4, 30, 40).tolist())
 """Values of ν that are tried: chosen by hand."""
@@ -91,19 +92,18 @@ class _Centred(NamedTuple):
         return float(total - 2 * cross + (self.along @ across) * (self.part @ self.part))
 
 
-def tables_of(prior: ItemPrior, weights: Floats, variance: Floats, items: Ints) -> list[Any]:
-    """Return all that is publicly known of how some items go together, one sparse matrix for each kind.
+def tables_of(prior: ItemPrior, weights: Floats, variance: Floats) -> list[Any]:
+    """Return all that is publicly known of how items go together, one sparse matrix for each kind.
 
     Args:
         prior: features, and factors of others' interactions, which get the weights of these.
-        weights: d of each item of the catalogue, shape (n_items,).
+        weights: d of each item, shape (n_items,).
         variance: t of each, shape (n_items,).
-        items: the items, shape (n,).
     """
-    tables = [table[items] for table in prior.tables]
+    tables = [sparse.csr_array(table) for table in prior.tables]
     if prior.pairs.size:
-        scale = weights[items] / np.sqrt(np.maximum(variance[items], _LEAST))
-        tables.append(sparse.csr_array(scale[:, None] * prior.pairs[items]))
+        scale = weights / np.sqrt(np.maximum(variance, _LEAST))
+        tables.append(sparse.csr_array(scale[:, None] * prior.pairs))
     return tables
 
 
@@ -167,7 +167,7 @@ def feature_factors(
 
 
 def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
-    """Fit c ≥ 0 to the pairs off the diagonal; each shrinks by its variance, so that noise alone gives 0."""
+    """Fit c ≥ 0 to the pairs off the diagonal; each shrinks by its variance; within two errors it is 0."""
     diagonals = [group.row_squares() for group in groups]
     # min over c of ‖Z − Σ c_g G̃_g G̃_gᵀ‖² off the diagonal: its normal equations, of which the whole
     # matrices give alike() and seen_in(), and the diagonals are subtracted.
@@ -175,21 +175,28 @@ def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
     normal -= np.array([[one @ other for other in diagonals] for one in diagonals])
     moment = np.array([group.seen_in(pairs) for group in groups])
     normal += 1e-9 * max(np.trace(normal), 1e-30) * np.eye(len(groups))
-    # With RᵀR = normal, the same problem is ‖R c − R⁻ᵀ moment‖² with c ≥ 0, which nnls solves.
-    root = np.linalg.cholesky(normal).T
-    fitted, _ = nnls(root, np.linalg.solve(root.T, moment))
-    active = fitted > 0
-    if active.any():
+    fitted, shown = np.zeros(len(groups)), np.ones(len(groups), dtype=np.bool_)
+    while shown.any():
+        of_shown = normal[np.ix_(shown, shown)]
+        # With RᵀR = normal, the same problem is ‖R c − R⁻ᵀ moment‖² with c ≥ 0, which nnls solves.
+        root = np.linalg.cholesky(of_shown).T
+        fitted[shown], _ = nnls(root, np.linalg.solve(root.T, moment[shown]))
         # Each symmetric pair is one measurement of variance 1 that is counted twice: hence the 2.
-        variances = 2 * np.diag(np.linalg.inv(normal[np.ix_(active, active)]))
-        fitted[active] *= np.maximum(0, 1 - variances / fitted[active] ** 2)
-    return np.asarray(fitted, dtype=np.float64)
+        clear = fitted[shown] ** 2 / (2 * np.diag(np.linalg.inv(of_shown)))
+        weakest = int(clear.argmin())
+        if clear[weakest] >= _CLEAR**2:
+            fitted[shown] *= 1 - 1 / clear
+            break
+        # Groups may say the same, such as tenths and thirtieths of years: one leaves at a time.
+        weakest = int(np.flatnonzero(shown)[weakest])
+        fitted[weakest], shown[weakest] = 0, False
+    return fitted
 
 
 def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
     """Return Q, S² and V of the leading part Q S Vᵀ of G̃, shapes (n, k), (k,) and (n_values, k)."""
     n, n_values = mean.table.shape
-    most = min(_DIRECTIONS, n - 1, n_values)
+    most = min(DIRECTIONS, n - 1, n_values)
     width = min(most + _OVERSAMPLED, n_values)
     # A start that is the same on every machine, and has a part along every direction.
     block = np.cos(np.outer(np.arange(n_values), np.arange(1, width + 1)) * 0.7390851332151607)
@@ -351,7 +358,7 @@ def clean_pairs(
         weights: d, v and t of the items.
         crowd: how large it is.
         features: which items have which values of each kind of feature, sparse, shape (n, any).
-        rank: largest number of factors; of more, the leading directions are kept.
+        rank: largest number of factors that features do not bring.
     """
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
@@ -391,11 +398,6 @@ def clean_pairs(
     factors = factors @ axes
     factors[kept] = fitted
     whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
-    most = min(rank, n - 1)
-    # Features may bring more factors than a release may have: its best approximation of fewer is kept.
-    if whole.shape[1] > most:
-        vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
-        whole = np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
     return ItemFactors(whole, public.by_value(whole / np.sqrt(scale)[:, None]))
 
 
