@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
+from hushrec.data.declarations import USUAL
 from hushrec.data.domain import Domain
 from hushrec.estimation.activity import mean_count
 from hushrec.estimation.shrinkage import (
@@ -116,17 +117,14 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -
     """
     (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
     item_sums, item_counts = noisy["item sums"], noisy["item counts"]
-    own_variance, each = None, 1.0
+    own_variance, upscaled = None, 1.0
     if "weight ratios" in noisy:
         # Sums of people who weigh κ/√c, over κ: as the counts weigh them, up to how their ratings spread.
         kappa = mean_ratio(noisy["weight ratios"], noisy["global count"])
         item_sums = Estimated(item_sums.values / kappa, item_sums.sigma / kappa)
-        # Var Σ w z = s² Σ w², and with w = 1/√c, Σ w² is about Σ w over the mean √c.
-        mean_root = max(
-            float(item_counts.values.sum()) / max(float(noisy["global count"].values[0]), 1.0), 1.0
-        )
-        own_variance = variance_of_ratings(sums, noisy) / mean_root
-        each = mean_count(mean_root, min(sums.domain.max_per_user, sums.domain.n_items)) / mean_root
+        # Var Σ w z = s² Σ w².
+        lowered, upscaled = _counts_over_ratings(sums, noisy)
+        own_variance = variance_of_ratings(sums, noisy) / lowered
     effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
     item_effects = np.clip(effects.mean + sums.origin, lo, hi)
     if "global sum" not in noisy:
@@ -139,11 +137,27 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -
     return ItemEffects(
         item_effects,
         effects.variance,
-        each * effects.counts,
+        upscaled * effects.counts,
         float(np.clip(user_mean, -span, span)),
-        each * popularity(item_sums, item_counts, span),
+        upscaled * popularity(item_sums, item_counts, span),
         prior,
     )
+
+
+def _counts_over_ratings(sums: EffectSums, noisy: Mapping[str, Known]) -> tuple[float, float]:
+    """Return about Σ w/Σ w² of the users' weights w in the counts, and the number of ratings over Σ w.
+
+    Counts of w = 1/√c add up to √c for each user. Those of 1/c, under L1 norms, add up to 1, which says
+    nothing of c: it is taken from the declared crowd.
+    """
+    domain, crowd = sums.domain, sums.domain.crowd
+    most = min(domain.max_per_user, domain.n_items)
+    if sums.norm == "l1":
+        each = float(min(crowd.each if crowd.declared else USUAL, most))
+        return each, each
+    people = max(float(noisy["global count"].values[0]), 1.0)
+    mean_root = max(float(noisy["item counts"].values.sum()) / people, 1.0)
+    return mean_root, mean_count(mean_root, most) / mean_root
 
 
 def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Known]) -> float:

@@ -30,7 +30,7 @@ class CovarianceSVD(CovarianceModel):
         "paper": "McSherry & Mironov 2009, §4–5",
     }
 
-    rank: int = Field(default=20, ge=1, le=1024)
+    rank: int = Field(default=40, ge=1, le=1024)
     """k, number of factors."""
 
     def _make_release(
