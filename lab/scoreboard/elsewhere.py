@@ -54,7 +54,8 @@ def main() -> None:
     given, hidden = split.test
     ranked = scores(release, given)
     with tempfile.TemporaryDirectory() as folder:
-        parts = {"train": split.train, "fold_in": given, "test": hidden}
+        known = csr_matrix(given.multiply(split.train.sum(0) > 0))  # LensKit's EASE refuses other items
+        parts = {"train": split.train, "fold_in": known, "test": hidden}
         tables = {name: pairs(rows) for name, rows in parts.items()} | {"lists": lists(ranked, given)}
         for name, table in tables.items():
             table.write_parquet(Path(folder) / f"{name}.parquet")
