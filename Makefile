@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants mutations audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants mutations audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n rivals tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@rm -rf demo
@@ -115,6 +115,9 @@ bench-als: $(VENV)/.lab-bench $(VENV)/.lab-peers  ## alternating least squares b
 bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M, into results/top_n.csv
 	@$(BIN)/python -m lab bench scoreboard lists --draws 5 --epsilon 0.5 1 2 4 8 20 --out results/top_n.csv
 
+rivals: $(VENV)/.lab-bench .venv-mbi/.installed .venv-mostly/.installed  ## mbi and MOSTLY AI, in environments of their own, on MovieLens 100K
+	@$(ONE) MBI=$(CURDIR)/.venv-mbi/bin/python MOSTLY=$(CURDIR)/.venv-mostly/bin/python $(BIN)/python -m lab bench scoreboard lists --only "mbi + EASE" "MOSTLY AI + EASE" --data ../shared/data/ml-100k.parquet --name "MovieLens 100K, likes" --people 100 --epsilon 1 4 --out results/rivals.csv
+
 bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF and cornac
 	@$(BIN)/python -m lab bench sgd
 
@@ -131,7 +134,7 @@ docs: $(VENV)/.docs $(VENV)/.lab  ## the documentation as pages, in site/
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools site jupyter_execute build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools .venv-mbi .venv-mostly site jupyter_execute build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 # Without them, LIBMF is built without vectors; setuptools takes one or the other, by its version.
 $(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX
@@ -178,7 +181,16 @@ TO_EVALUATE := examples/evaluate_elsewhere/requirements
 	@.venv-rectools/bin/python $(subst --editable,,$(PIP_INSTALL)) -r $<
 	@touch $@
 
-$(VENV)/bin/python .venv-oracles/bin/python .venv-elsewhere/bin/python .venv-rectools/bin/python:
+.venv-mbi/.installed: lab/requirements-mbi.txt | .venv-mbi/bin/python
+	@.venv-mbi/bin/python -m pip install --quiet --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.venv-mostly/.installed: lab/requirements-mostly.txt | .venv-mostly/bin/python
+	@.venv-mostly/bin/python -m pip install --quiet --quiet --disable-pip-version-check $(TORCH) -r $<
+	@.venv-mostly/bin/python -m pip uninstall --quiet --yes torchvision torchaudio
+	@touch $@
+
+$(VENV)/bin/python $(patsubst %,.venv-%/bin/python,oracles elsewhere rectools mbi mostly):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(@D:/bin=)

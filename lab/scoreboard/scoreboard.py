@@ -23,6 +23,7 @@ The field's two benchmarks, for whoever has the files of MovieLens:
 
 import argparse
 import math
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, object, str, float
     for name, entry in board.items():
         if options.only and name not in options.only:
             continue
-        if name.startswith("iALS") and not installed("implicit"):
+        if entry.python not in os.environ or (name.startswith("iALS") and not installed("implicit")):
             continue
         for unit in [unit for unit in options.unit if unit in entry.units] if entry.units else [""]:
             for epsilon in options.epsilon if unit else [math.inf]:
@@ -109,6 +110,7 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
                 squares = (made.scores - split.test.numbers()) ** 2
                 rmse = math.sqrt(squares.mean())
                 found = {"RMSE": (rmse, squares.std(ddof=1) / len(squares) ** 0.5 / (2 * rmse))}
+            found |= {"memory, GB": (made.memory, 0)} if made.memory else {}
             seconds = perf_counter() - start
             says = command(options, name, unit, epsilon, draw)
             for metric, numbers in found.items():
@@ -137,7 +139,8 @@ def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
 
 def grid(results: pl.DataFrame) -> str:
     """A row for each method and unit, a column for each ε: recall@20 / nDCG@100, means over draws."""
-    means = results.group_by("method", "unit", "asked", "metric").agg(
+    shown = results.filter(pl.col("metric") != "memory, GB")
+    means = shown.group_by("method", "unit", "asked", "metric").agg(
         pl.mean("value"), draws=pl.len(), error=pl.std("value") / pl.len().sqrt()
     )
     found = {tuple(key): value for *key, value in means.select(means.columns[:5]).iter_rows()}

@@ -36,7 +36,7 @@ def script(name):
 
 bench, ratios = script("bench"), script("ratios")
 synthetic, recommended = script("synthetic_people"), script("recommended")
-membership, scoreboard = script("membership"), script("scoreboard")
+membership, scoreboard, deletion = script("membership"), script("scoreboard"), script("deletion")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -181,12 +181,12 @@ def words(path):
     return {text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
 
 
-@pytest.mark.parametrize("board", [membership, scoreboard], ids=["membership", "scoreboard"])
+@pytest.mark.parametrize("board", [membership, scoreboard, deletion], ids=lambda board: board.__name__)
 def test_tables_and_figures_are_those_of_the_rows(board):
     rows = scoreboard.read(board.ROWS) if board is scoreboard else membership.read(board.ROWS)
     text = board.PAGE.read_text("utf-8")
     assert board.page(rows, text) == text
-    column = "value" if board is scoreboard else "auc"
+    column = "auc" if board is membership else "value"
     assert board.page(rows.with_columns(rows[column] / 2), text) != text
 
 

@@ -6,14 +6,20 @@ same accountant.
 """
 
 import math
+import os
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix, load_npz
 from synthetic_people import randomized, synthetic, trained
-from top_n.noisy import DPALS, DPSGD
+from top_n.noisy import COUNTS, DPALS, DPSGD, TOTAL, weighted_sums
 from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN
 from top_n.protocol import People, Texts, interactions, scores
 
@@ -38,6 +44,8 @@ DP_SGD = {
     20.0: DPSGD(24, 60, 0.4, 1.0, 12.0),
 }
 """The best of 40 on validation people of MovieLens 1M, not charged: everybody is in every round."""
+COMPONENTS = {1.0: 2, 4.0: 10}
+"""Of mbi's mixture: the best of a few on validation people of MovieLens 100K, not charged."""
 SYNTHETIC = 20_000
 """Rows that are drawn from a release."""
 
@@ -57,20 +65,22 @@ class Asked(NamedTuple):
 
 
 class Made(NamedTuple):
-    """Scores of the test people, the ε that was claimed and the true one; adjacency of both."""
+    """Scores of the test people, the ε that was claimed and the true one; adjacency of both; a rival's GB."""
 
     scores: np.ndarray
     claimed: float | None
     true: float
     adjacency: str = "add-remove"
+    memory: float | None = None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method: units that it protects, none without noise, and how it is run."""
+    """A method: units that it protects, none without noise; how it is run; what names a rival's Python."""
 
     units: tuple[str, ...]
     run: Callable[[Asked], Made]
+    python: str = "PATH"
 
 
 def spent(asked, domain: hr.Domain, adjacency: str = "add-remove") -> hr.Budget:
@@ -139,6 +149,38 @@ def synthetic_rows(asked: Asked) -> Made:
     return Made(ranked, None, true(release, asked.delta))
 
 
+def of_rival(name: str, asked: Asked, given: dict[str, ArrayLike], *budget: float) -> Made:
+    """EASE on the rows that a rival draws, in an environment of its own; its ε is not judged here."""
+    with tempfile.TemporaryDirectory() as folder:
+        sums, rows = (Path(folder) / file for file in ("given.npz", "rows.npz"))
+        np.savez(sums, **given)
+        script = Path(__file__).with_name(f"{name.lower()}_rows.py")
+        words = [os.environ[name], script, sums, rows, *budget, SYNTHETIC, asked.draw]
+        subprocess.run([*map(str, words)], check=True, cwd=folder)
+        ranked = trained("EASE", load_npz(rows), asked.split.test.given, real=False)
+    return Made(ranked, None, math.inf, memory=getrusage(RUSAGE_CHILDREN).ru_maxrss / 2**20)
+
+
+def mbi(asked: Asked) -> Made:
+    mu = gaussian_mu(asked.epsilon, asked.delta)
+    total, counts, pairs = weighted_sums(asked.split.train)
+    rng, triangle = np.random.default_rng([asked.draw, 6]), np.triu(np.ones(pairs.shape), 1)
+    given = {
+        "total": total + rng.normal(0, 1 / (mu * math.sqrt(TOTAL))),
+        "counts": counts + rng.normal(0, 1 / (mu * math.sqrt(COUNTS)), counts.shape),
+        "pairs": pairs + triangle * rng.normal(0, 1 / mu, pairs.shape),
+        "alpha": COUNTS,
+        "components": nearest(COMPONENTS, asked.epsilon),
+    }
+    return of_rival("MBI", asked, given, mu)._replace(true=gaussian_epsilon(mu, asked.delta))
+
+
+def mostly(asked: Asked) -> Made:
+    person, item = asked.split.train.nonzero()
+    given = {"person": person, "item": item, "shape": asked.split.train.shape}
+    return of_rival("MOSTLY", asked, given, asked.epsilon, asked.delta)._replace(claimed=asked.epsilon)
+
+
 def randomized_rows(asked: Asked) -> Made:
     rng = np.random.default_rng([asked.draw, round(asked.epsilon)])
     ranked = randomized(asked.split.train, asked.epsilon, asked.split.test, rng)
@@ -189,4 +231,6 @@ ENTRIES = {
     "DP-SGD": Entry(("user",), dp_sgd),
     "Popularity": of_model("Popularity"),
     "randomized rows + EASE": Entry(("user",), randomized_rows),
+    "mbi + EASE": Entry(("user",), mbi, "MBI"),
+    "MOSTLY AI + EASE": Entry(("user",), mostly, "MOSTLY"),
 }

@@ -288,3 +288,19 @@ class DPSGD:
 
     def scores(self, items: np.ndarray, given: csr_matrix) -> np.ndarray:
         return solved(given, items, self.unobserved, self.penalty) @ items.T
+
+
+COUNTS, TOTAL = 10.0, 100.0
+"""α and β of ``weighted_sums``: squared weights of the counts and of the total beside the pairs."""
+
+
+def weighted_sums(train: csr_matrix) -> tuple[float, np.ndarray, np.ndarray]:
+    """Σ w, Σ w x_i and Σ w x_i x_j (i < j) over people, the marginals to which mbi fits a distribution.
+
+    A person of c likes weighs w = 1/√(β + α c + c(c − 1)/2), so √β w, their √α w and their pairs w together
+    have norm 1: scaled so, all sums are one measurement with Δ = 1 under add-remove of a person.
+    """
+    liked = np.diff(train.indptr)
+    weights = 1 / np.sqrt(TOTAL + COUNTS * liked + liked * (liked - 1) / 2)
+    rows = csr_matrix(train.multiply(weights[:, None]))
+    return float(weights.sum()), np.asarray(rows.sum(0)).ravel(), np.triu((train.T @ rows).toarray(), 1)

@@ -18,7 +18,7 @@ from lab.attacks.membership import (
 )
 from lab.tests.test_benchmarks import script
 
-board = script("membership")
+board, deletion = script("membership"), script("deletion")
 STATED = 1.0
 
 
@@ -82,6 +82,13 @@ def test_without_noise_there_is_no_bound():
 def rows():
     rng = np.random.default_rng(0)
     return csr_matrix((rng.random((30, 40)) < 0.3).astype(np.float32))
+
+
+def test_a_person_is_taken_out_as_if_never_trained_on(rows):
+    without = deletion.downdated(deletion.inverted(rows), rows[4:6])
+    again = deletion.EASE(deletion.EASE_PENALTY).fit(rows[[*range(4), *range(6, 30)]], seed=0)
+    assert deletion.weights(without) == pytest.approx(again, abs=1e-7)
+    assert abs(deletion.weights(deletion.inverted(rows)) - again).max() > 1e-4
 
 
 @pytest.fixture

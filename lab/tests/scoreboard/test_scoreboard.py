@@ -43,6 +43,17 @@ def test_descent_costs_what_it_was_given(epsilon):
     assert gaussian_epsilon(math.sqrt(method.rounds) / sigma, 1e-6) == pytest.approx(epsilon, rel=1e-6)
 
 
+@pytest.mark.parametrize("items", [1, 3, 25])
+def test_a_person_moves_what_mbi_is_given_by_one(likes, items):
+    """Planted: people who all weigh 1 move it by 27 if they like everything."""
+    one = csr_matrix((np.ones(items, np.float32), (np.zeros(items, int), np.arange(items))), (1, 25))
+    before, after = (noisy.weighted_sums(rows) for rows in (likes, vstack([likes, one]).tocsr()))
+    moved = [np.linalg.norm(more - less) for more, less in zip(after, before, strict=True)]
+    scales = math.sqrt(noisy.TOTAL), math.sqrt(noisy.COUNTS), 1.0
+    assert np.linalg.norm(np.multiply(moved, scales)) == pytest.approx(1, abs=1e-6)
+    assert not np.tril(after[2]).any()
+
+
 def rated(people, seed):
     rng = np.random.default_rng(seed)
     return csr_matrix(rng.integers(1, 6, (people, 20)) * (rng.random((people, 20)) < 0.4))
