@@ -106,5 +106,5 @@ def test_a_fit_that_runs_out_anyway_says_what_is_spent(monkeypatch):
 def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
     monkeypatch.setattr(admit, "machine", lambda: pytest.fail("a plan is a function of public facts"))
     told = str(hr.plan(of(17_770).domain, hr.CovarianceSVD(), BUDGET))
-    assert "A fit needs about 4 GB of memory besides the ratings, and 20 bytes for each of them" in told
+    assert "A fit needs about 4.3 GB of memory besides the ratings, and 20 bytes for each of them" in told
     assert "takes roughly" in told

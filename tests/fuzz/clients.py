@@ -103,9 +103,7 @@ def reworded(data, random):
         elif 0 < colon < comma:
             text = text[:comma] + text[text.rfind(",", 0, colon) : comma] + text[comma:]
     try:
-        return releases.artefact._sealed(
-            text[text.index(",") :].replace(",", "{", 1), releases.opened(data)[1]
-        )
+        return releases.artefact._seal(text[text.index(",") :].replace(",", "{", 1), releases.opened(data)[1])
     except (UnicodeEncodeError, ValueError):
         return data
 
@@ -200,7 +198,7 @@ def reread(path, error):
     """What JavaScript alone reads, if it is the parser that tells less."""
     data = path.read_bytes()
     try:
-        return Release.from_bytes(as_parsed(data) if releases.artefact._intact(data) else data)
+        return Release.from_bytes(as_parsed(data) if releases.artefact._is_intact(data) else data)
     except ReleaseError as again:
         if STATED in str(again):
             raise
