@@ -139,9 +139,6 @@ def leaking(leak):
 # -- measurements that are not what was booked ------------------------------------------------------------
 
 
-def largest_first(measure, sums, *data):
-    return sorted(measure(sums, *data), key=lambda pair: int(pair[1][0]))
-
 
 def unbounded(measure, sums, *data):
     for query, values in measure(sums, *data):
@@ -260,7 +257,6 @@ REPLAYED = [
     *(Fault(leak.__name__, EFFECTS, "fit", leaking(leak)) for leak in (error_on_training, progress)),
     *(Fault(leak.__name__, EFFECTS, "fit", leaking(leak)) for leak in (log, refusal)),
     Fault("branch", EFFECTS, "fit", leaking(branch), "lines"),
-    Fault("order", EffectSums, "measure", largest_first, "was not made by the neighbour", RATING),
     Fault("unbounded", EffectSums, "measure", unbounded, "item counts: the neighbour lies further away"),
     Fault("fickle cap", hr.People, "capped", fickle_cap, "further away"),
     Fault("cap of ratings", EFFECTS, "fit", cap_of_ratings, "further away", RATING),
