@@ -139,7 +139,6 @@ def leaking(leak):
 # -- measurements that are not what was booked ------------------------------------------------------------
 
 
-
 def unbounded(measure, sums, *data):
     for query, values in measure(sums, *data):
         yield query, values * 2 if query.name == "item counts" else values
