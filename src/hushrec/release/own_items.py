@@ -15,7 +15,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.release.predictors.scores import Rows
 
 MIDDLE = 0.5
-"""Weight of an item with stars of the middle, where a like has 1. Chosen on MovieLens 1M."""
+"""Weight of an item with stars of the middle, where a like has 1. Chosen by hand; docs/recommend.md."""
 
 
 def like_weights(ratings: Floats, scale: tuple[float, float, float], likes: float) -> Floats:
