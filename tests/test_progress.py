@@ -73,7 +73,8 @@ def everything(model, n_users, folder):
             hr.recommend_all(fitted(model, ratings, told), blocks, 3, progress=told),
             folder / f"{n_users}.parquet",
         )
-    test = hr.load(pl.DataFrame({"user_id": ["new"], "item_id": ["1"], "rating": [3]}), DOMAIN)
+    others = np.setdiff1d(np.arange(12), table(1)["item_id"])[:1].astype(str)  # user 0 is in all worlds
+    test = hr.load(pl.DataFrame({"user_id": ["0"], "item_id": others, "rating": [3]}), DOMAIN)
     release = fitted(model, ratings, None)
     hr.evaluate(release, train=ratings, test=test, metrics=["rmse", "recall@3"], likes=3, progress=told)
     assert not told.open

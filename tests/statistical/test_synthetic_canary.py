@@ -34,7 +34,7 @@ def fewer_made_up_people(monkeypatch):
 
 
 def crowd(*, canary, domain):
-    people = PEOPLE if domain is DOMAIN else PEOPLE // 8
+    people = PEOPLE if domain is DOMAIN else PEOPLE // 16
     rng = np.random.default_rng(0)
     half = ITEMS // 2
     tastes = rng.permuted(np.tile(np.arange(half), (people, 1)), axis=1)[:, :EACH]
