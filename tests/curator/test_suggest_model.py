@@ -46,8 +46,9 @@ def test_the_crowd_and_the_noise_decide(domain, unit, epsilon, model, budget):
     assert choice(domain, asked).reason
 
 
-def test_it_does_not_depend_on_the_ratings(budget):
-    """Two populations of one domain, one of which has hardly any ratings, get the same model."""
+@pytest.mark.parametrize("model", [None, hr.CovarianceSVD()], ids=["suggested", "capped by the crowd"])
+def test_it_does_not_depend_on_the_ratings(budget, model):
+    """Two populations of one domain, one of which has hardly any ratings, get the same model and caps."""
     crowd = {"max_users": 2_000, "expected_users": 1_000, "expected_records": 100_000}
     asked = budget(8.0, unit="user")
     made = []
@@ -55,8 +56,8 @@ def test_it_does_not_depend_on_the_ratings(budget):
         drawn = hr.synthetic.netflix_like(50, 40, size, 1)
         domain = hr.Domain(drawn.domain.items, scale=(1, 5, 1), **crowd)
         people = hr.People(domain, drawn.users, drawn.indptr, drawn.items, drawn.values)
-        made.append(hr.testing.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
-    assert {release.model for release in made} == {type(hr.suggest_model(domain, asked)).__name__}
+        made.append(hr.testing.fit(people, model, asked, entropy=hr.testing.Seeded(1)))
+    assert {release.model for release in made} == {type(model or hr.suggest_model(domain, asked)).__name__}
     assert made[0].settings == made[1].settings
     (one, other) = (
         {each.name: each.sensitivity for each in release.statement.measurements} for release in made

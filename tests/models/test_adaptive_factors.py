@@ -1,14 +1,15 @@
-"""Effects, a covariance or gradients: which is measured, what it costs, and how it predicts."""
+"""Effects, a covariance, choices or gradients: which is measured, what it costs, and how it predicts."""
 
 import pytest
 
 import hushrec as hr
 from hushrec.estimation.shrinkage import combine
-from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
-from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
+from hushrec.models.adaptive_factors import CHOICES, COVARIANCE, EFFECTS, GRADIENTS
+from hushrec.models.visibility import CHOICES_SHOWN, MARGINAL_GRADIENTS, SHOWN
 
 CASES = [
     ("user", 1.0, EFFECTS),
+    ("user", 3.25, CHOICES),
     ("user", 8.0, GRADIENTS),
     ("record", 1.0, EFFECTS),
     ("record", 4.0, COVARIANCE),
@@ -16,8 +17,13 @@ CASES = [
 MEASURED = {
     EFFECTS: ["item sums again", "item counts again"],
     COVARIANCE: ["item sums with covariance", "covariance", "co-rating weights"],
-    GRADIENTS: [f"items, epoch {t}" for t in range(1, 33)],
+    CHOICES: ["item sums with choices", "item counts with choices", "item pairs with choices"],
+    GRADIENTS: [
+        *("item sums with gradients", "item counts with gradients", "item pairs with gradients"),
+        *(f"items, epoch {t}" for t in range(1, 33)),
+    ],
 }
+LEAST = {CHOICES: CHOICES_SHOWN, GRADIENTS: MARGINAL_GRADIENTS, COVARIANCE: SHOWN}
 
 
 def fitted(ratings, budget, seed=0, **settings):
@@ -44,14 +50,14 @@ def test_the_first_sums_decide_and_count_beside_the_second(world, budget, monkey
     release = fitted(world[0], budget(epsilon, unit))
     (decision,) = release.statement.decisions
     assert decision.name == f"branch.{branch}"
-    enough = MARGINAL_GRADIENTS if branch == GRADIENTS else SHOWN
+    enough = LEAST.get(branch, CHOICES_SHOWN if unit == "user" else SHOWN)
     assert decision.values["least"] == enough
     assert (decision.values["signal"] >= enough) == (branch != EFFECTS)
     names = [one.name for one in release.statement.measurements]
     assert names[-len(MEASURED[branch]) :] == MEASURED[branch]
     others = {name for other, listed in MEASURED.items() if other != branch for name in listed}
     assert not others & set(names)
-    again = [name for name in MEASURED[branch] if name.startswith("item ")]
+    again = [name for name in MEASURED[branch] if name.startswith(("item sums", "item counts"))]
     assert averaged == [(" ".join(name.split()[:2]), name) for name in again]
 
 
@@ -74,7 +80,7 @@ def split(planned):
 def test_every_branch_costs_the_budget_and_the_first_sums_a_fifth(world, budget, unit):
     planned = hr.plan(world[0].domain, hr.AdaptiveFactors(), budget(2.0, unit))
     assert planned.epsilon == pytest.approx(2.0, rel=1e-6)
-    assert [*planned.branches] == [EFFECTS, COVARIANCE, GRADIENTS][: 3 if unit == "user" else 2]
+    assert [*planned.branches] == [*MEASURED][: 4 if unit == "user" else 2]
     parts = split(planned)
     first = sum(parts[event.name] for event in planned.noisy if not event.branch)
     assert 0.19 < first < 0.24

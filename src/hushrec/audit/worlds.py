@@ -74,9 +74,8 @@ class World:
         """
         if domain is None:
             scale = (1, 5, 1) if feedback == "ratings" else None
-            # A model of interactions may measure less for a crowd that is declared small.
-            users = 20 if feedback == "ratings" else 10_000
-            domain = Domain(range(items), scale=scale, max_per_user=max_per_user, max_users=users)
+            # A model may measure less for a crowd that is declared small.
+            domain = Domain(range(items), scale=scale, max_per_user=max_per_user, max_users=10_000)
         features = {name: texts[:items] for name, texts in (domain.features or {}).items()}
         return cls(
             Domain(

@@ -480,9 +480,10 @@ class Branch(Sentence):
     few_items = f"{_DECIDED} They show too few items of each person for lists by own items (a signal of {{signal:g}}, of {{least:g}}): the item counts were measured again, and every list is by popularity."
     hidden = f"{_DECIDED} The noise hides too much of which items are popular (the 20th count is {{signal:g}} times its noise, of {{least:g}}): the item counts were measured again, and every list is by popularity."
     both = f"{_DECIDED} The noise blurs which items are popular (the 20th count is {{signal:g}} times its noise, of {{least:g}}): the item counts were measured again, and pairs of items with what was left."
-    effects = f"{_DECIDED} They show a signal of {{signal:g}} for a covariance, which is worth its noise from {{least:g}} on: the item sums were measured again."
+    effects = f"{_DECIDED} They show a signal of {{signal:g}}, and only from {{least:g}} on more than item sums is worth its noise: these were measured again."
     covariance = f"{_DECIDED} They show a signal of {{signal:g}}, and from {{least:g}} on a covariance is worth its noise: it was measured."
-    gradients = f"{_DECIDED} Gradients of item factors are expected to reveal {{signal:g}} of the variance of tastes, and are worth their noise from {{least:g}} on: they were measured."
+    choices = f"{_DECIDED} They show a signal of {{signal:g}}, and from {{least:g}} on pairs of items that the same people rated are worth their noise: these were measured, and the item sums again."
+    gradients = f"{_DECIDED} Gradients of item factors are expected to reveal {{signal:g}} of the variance of tastes, and are worth their noise from {{least:g}} on: they were measured, with pairs of items that the same people rated as a start."
     waits = "The sums of all releases of this year so far show a signal of {signal:g}, and only from {least:g} on lists by own items are worth their noise: every list is by popularity, until further releases say more. A vote was charged and not held."
     vote = "A vote of the people, with noise, found lists by popularity no worse than lists by own items: every list is by popularity."
 

@@ -96,7 +96,7 @@ def _start_factors(pairs: Floats32, root: Floats, means: Floats, rank: int) -> F
     return np.asarray(start, dtype=np.float64)
 
 
-_EXPLAINED = 0.002
+EXPLAINED = 0.002
 """Variance v of a user's ratings that the tastes explain, in squared widths of the scale; by hand."""
 MOST_FACTORS = 40
 """The most factors of the choices. Chosen by hand."""
@@ -140,8 +140,27 @@ def choice_tastes(pairs: Floats32, sigma: float, popularity: Floats, span: float
     np.fill_diagonal(pairs, 0)
     further = min(MOST_FACTORS, len(pairs) - 1)
     fitted, _ = pair_factors(pairs, (sizes / zeta) ** 2, np.zeros((len(pairs), 0)), further)
-    factors = fitted * zeta[:, None]
+    factors = visible(fitted * zeta[:, None]) / np.maximum(sizes, _LEAST_SIZE)[:, None]
+    return scaled_tastes(factors, popularity, span, EXPLAINED)
+
+
+def visible(factors: Floats) -> Floats:
+    """Drop the columns that the noise hid, shape (n, any)."""
     lengths = (factors**2).sum(axis=0)
-    factors = factors[:, lengths > _FAINTEST * lengths.max()] / np.maximum(sizes, _LEAST_SIZE)[:, None]
+    return factors[:, lengths > _FAINTEST * lengths.max()]
+
+
+def scaled_tastes(factors: Floats, popularity: Floats, span: float, explained: float) -> Floats:
+    """Scale factors of choices such that they explain a given variance of a user's ratings.
+
+    Args:
+        factors: φ, shape (n, any).
+        popularity: how often each item is chosen, positive, shape (n,).
+        span: width of the scale.
+        explained: v, in squared widths of the scale.
+
+    Returns:
+        φ √(v α²/Σ_j p_j |φ_j|²) with the parts p_j of all choices, in rating units.
+    """
     mean = float(popularity @ (factors**2).sum(axis=1) / popularity.sum())
-    return np.asarray(factors * span * np.sqrt(_EXPLAINED / max(mean, 1e-300)), dtype=np.float64)
+    return np.asarray(factors * span * np.sqrt(explained / max(mean, 1e-300)), dtype=np.float64)

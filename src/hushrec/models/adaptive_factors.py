@@ -1,9 +1,12 @@
 """Item effects first; their released sums then decide what the rest of the budget measures."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
+
+import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.data.anywhere import AnyPeople
@@ -14,6 +17,8 @@ from hushrec.estimation.activity import mean_count
 from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
+from hushrec.models.lists.choices import choice_pairs, choices_footprint, measure_tastes
+from hushrec.models.lists.private_ease import HEADROOM
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
 from hushrec.models.mcsherry_mironov.covariance_model import (
     PAIRS_SPLIT,
@@ -23,10 +28,13 @@ from hushrec.models.mcsherry_mironov.covariance_model import (
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import (
+    CHOICES_BESIDE_FEATURES,
+    CHOICES_SHOWN,
     MARGINAL_GRADIENTS,
     SHOWN,
     covariance_beats_descent,
     over_noise_edge,
+    whole_users,
 )
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
@@ -37,33 +45,44 @@ from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
 from hushrec.sums.overall import USER_COUNT, RatingSquares, user_count
 
-EFFECTS, COVARIANCE, GRADIENTS = "effects", "covariance", "gradients"
+EFFECTS, COVARIANCE, CHOICES, GRADIENTS = "effects", "covariance", "choices", "gradients"
 """The branches of the plan: what is measured after the first sums."""
 _FIRST = 0.2
 """Part of the budget for the first sums: docs/models/adaptive_factors.md."""
 _OF_PAIRS = 0.65
 """Part for the covariance, in its branch; the rest measures the item sums again. As above."""
+_OF_CHOICES = {CHOICES: 0.20, GRADIENTS: 0.12}
+"""Part for the pairs of items that people rated, in two branches. As above."""
+_OF_GRADIENTS = 0.52
+"""Part for the gradients, in their branch. As above."""
+_PAIRS = "item pairs with {}"
+"""Name of their measurement in a branch."""
+_EXPLAINED = {CHOICES: 0.002, GRADIENTS: 0.004}
+"""Variance of ratings that tastes from choices explain, in squared widths of the scale. As above."""
 _LARGEST_HEAD = 8_000
 """Chosen by hand: a bound on memory, 1.1 GB for the matrices of a covariance."""
 _MOST_EACH = 200
 """Ratings of each of the most users that there may be; by hand: most people have fewer."""
-_EVERYBODY = 1e10
-"""More users than there are."""
 _AGAIN = {
-    "item sums again": ("item sums", EFFECTS),
-    "item counts again": ("item counts", EFFECTS),
-    "item sums with covariance": ("item sums", COVARIANCE),
+    "item sums again": ("item sums", EFFECTS, 0.635),
+    "item counts again": ("item counts", EFFECTS, 0.165),
+    "item sums with covariance": ("item sums", COVARIANCE, 0.15),
+    "item sums with choices": ("item sums", CHOICES, 0.54),
+    "item counts with choices": ("item counts", CHOICES, 0.06),
+    "item sums with gradients": ("item sums", GRADIENTS, 0.12),
+    "item counts with gradients": ("item counts", GRADIENTS, 0.04),
 }
-"""Second measurements: the sums that they repeat, and the branch."""
+"""Second measurements: the sums that they repeat, the branch, and their part of the budget."""
 
 
 class AdaptiveFactors(PrivateModel):
-    """Item effects, and then effects again, a covariance, or gradients, as the first sums advise.
+    """Item effects, and then effects again, a covariance, choices or gradients, as the first sums advise.
 
     A fifth of the budget measures the sums of ``GlobalEffects``. They say how many people rate how much, and
-    how much their tastes would show through the noise that is left: in a covariance, as in ``CovarianceSVD``,
-    or, for unit ``user``, in gradients of item factors, as in ``PosteriorMF``. If neither shows enough, the
-    item sums are measured again. The dearest of the three is paid, whichever is made.
+    how much their tastes would show through the noise that is left: in a covariance, as in ``CovarianceSVD``;
+    or, for unit ``user``, in which items the same people rated, as in ``PrivateEASE``, and in gradients of
+    item factors that start from there, as in ``PosteriorMF``. If none shows enough, the item sums are
+    measured again. The dearest of these branches is paid, whichever is taken.
 
     Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
 
@@ -71,7 +90,7 @@ class AdaptiveFactors(PrivateModel):
     """
 
     glance: ClassVar = {
-        "measures": "a sum and a count per item, then these again, an item × item covariance, or gradients",
+        "measures": "a sum and a count per item, then these again, and pairs of items, or gradients",
         "predicts by": "regression of the user's own ratings on item factors",
         "noise": "Gaussian",
         "lists users": "no",
@@ -80,27 +99,30 @@ class AdaptiveFactors(PrivateModel):
     supports: ClassVar = frozenset({("record", "add-remove"), ("user", "add-remove")})
     informed: ClassVar = True
     rank: ClassVar = 40
-    """Largest number of factors of a covariance; gradients are those of five."""
+    """Largest number of factors of a covariance; choices have up to 64, of which gradients move five."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List sums and counts by item, the number of users, and what each branch measures."""
         sums, user = self._effects(domain, terms), terms.unit == "user"
         size = [] if user else [USER_COUNT, RatingSquares(domain).query]
-        again = (query for branch in (EFFECTS, COVARIANCE) for _, query in _again(sums, branch))
-        pairs = (replace(query, branch=COVARIANCE) for query in self._pairs(domain, terms).queries())
-        gradients = (replace(query, branch=GRADIENTS) for query in self._gradients(domain, terms))
-        return [*sums.queries(), *size, *again, *pairs, *gradients]
+        branches = {EFFECTS: [], COVARIANCE: [*self._pairs(domain, terms).queries()]}
+        branches |= {branch: _tastes(domain, branch) for branch in _may_show(domain, terms)}
+        listed = [*sums.queries(), *size]
+        for branch, further in branches.items():
+            listed += [query for _, query in _again(sums, branch)]
+            listed += [replace(query, branch=branch) for query in further]
+        return listed
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give a fifth to the first sums, and four fifths to each branch."""
-        rest, gradients = 1 - _FIRST, self._gradients(domain, budget)
+        gradients = [*_descent(domain).queries(domain)]
         return {
             **dict.fromkeys((*OVERALL, "number of users", "squared ratings"), 0.01),
             **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
-            **{name: rest * EFFECTS_SPLIT[first] for name, (first, _) in _AGAIN.items()},
-            "item sums with covariance": rest - _OF_PAIRS,
+            **{name: part for name, (_, _, part) in _AGAIN.items()},
             **{name: part * _OF_PAIRS for name, part in PAIRS_SPLIT[budget.unit].items()},
-            **{query.name: rest / len(gradients) for query in gradients},
+            **{_PAIRS.format(branch): part for branch, part in _OF_CHOICES.items()},
+            **{query.name: _OF_GRADIENTS / len(gradients) for query in gradients},
         }
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
@@ -108,14 +130,17 @@ class AdaptiveFactors(PrivateModel):
         return "The first sums decide what the rest of the budget measures, whatever crowd is declared."
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Estimate the item effects, then the dearer of both other branches."""
+        """Estimate the item effects, then the dearer of the other branches."""
         pairs = self._covariance(domain, budget).footprint(domain, budget, self.norm, self.rank)
-        effects, gradients = effects_footprint(domain, budget), _descent(domain).footprint(domain.n_items)
-        whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
+        whole = effects_footprint(domain, budget).then(pairs)
+        if _may_show(domain, budget):
+            whole = whole.then(choices_footprint(domain)).then(_descent(domain).footprint(domain.n_items))
         return replace(whole, lowered_by="")
 
     def fit(self, people: AnyPeople, run: Measures) -> Release:
-        """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
+        """Measure sums and counts; then, as they advise, these again, and pairs of items, or gradients.
+
+        The covariance is that of McSherry & Mironov 2009, §4.4, the gradients those of Langevin dynamics.
 
         Privacy: charged (the measurements of ``queries``, of one branch).
         """
@@ -126,15 +151,21 @@ class AdaptiveFactors(PrivateModel):
         noisy = {query.name: run.measure(query, totals[query.name]) for query in sums.queries()}
         baseline, crowd = effects_of(sums, noisy, run.prior), _crowd(sums, noisy, people, run)
         pairs, spread = self._pairs(domain, run.terms), _spread(sums, noisy, people, run)
-        branch = self._take_branch(baseline.counts, crowd, pairs, spread, run)
-        if branch == GRADIENTS:
-            factors = _descent(domain).factors(crowd, baseline, people, run, branch)
-            return factor_release(self, domain, baseline, factors)
+        choices = _choices_signal(domain, run.terms, float(noisy["item counts"].values.sum()))
+        branch = self._take_branch(baseline.counts, crowd, pairs, spread, choices, run)
         for first, query in _again(sums, branch):
             noisy[first] = combine(noisy[first], run.measure(query, totals[first]))
-        baseline = effects_of(sums, noisy, run.prior)
+        baseline, known = effects_of(sums, noisy, run.prior), run.prior.factors_of(domain.n_items)
         if branch == EFFECTS:
-            return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
+            return factor_release(self, domain, baseline, known)
+        if branch in _OF_CHOICES:
+            query, counts = _pairs_of(domain, branch), noisy["item counts"]
+            tastes = measure_tastes(counts, crowd.users, people, run, query, _EXPLAINED[branch])
+            known = np.hstack([known, tastes])
+            if branch == GRADIENTS:
+                informed = baseline._replace(prior=replace(run.prior, factors=known))
+                known = _descent(domain).factors(crowd, informed, people, run, branch)
+            return factor_release(self, domain, baseline, known)
         matrices = [measure_matrices(pairs, baseline, people, run, branch)]
         factors = self._covariance(domain, run.terms).factors(
             matrices.pop(), pairs, baseline.counts, min(self.rank, domain.n_items), run.prior, crowd
@@ -142,34 +173,39 @@ class AdaptiveFactors(PrivateModel):
         return factor_release(self, domain, baseline, factors)
 
     def _take_branch(
-        self, counts: Floats, crowd: Crowd, pairs: CovarianceSums, spread: float, run: Measures
+        self,
+        counts: Floats,
+        crowd: Crowd,
+        pairs: CovarianceSums,
+        spread: float,
+        choices: float,
+        run: Measures,
     ) -> str:
         """Take the branch that is expected to predict best, given the variance of ratings.
 
+        Args:
+            choices: signal of the pairs of items that people rated, as that of lists.
+
         Privacy: post-processing.
         """
-        domain, terms, descent = pairs.domain, run.terms, _descent(pairs.domain)
+        domain, terms = pairs.domain, run.terms
         covariance, _ = pairs.queries()
         # w s² of ``over_noise_edge``, whose largest eigenvalue is compared with that of the noise.
         weight = spread * pairs.weight_of(crowd.each)
         signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
-        shows = signal >= SHOWN
-        descends = self._gradients(domain, terms) and descent.shows(crowd, domain.n_items, terms)
+        shows, may_show = signal >= SHOWN, _may_show(domain, terms)
+        descends = GRADIENTS in may_show and _descent(domain).shows(crowd, domain.n_items, terms)
         if descends and not (shows and covariance_beats_descent(crowd, domain.n_items, terms)):
-            prospect = descent.reach(crowd, domain.n_items, terms).prospect
-            branch, figures = GRADIENTS, (prospect, MARGINAL_GRADIENTS)
+            signal = _descent(domain).reach(crowd, domain.n_items, terms).prospect
+            branch, least = GRADIENTS, MARGINAL_GRADIENTS
+        elif shows or terms.unit == "record":
+            branch, least = COVARIANCE if shows else EFFECTS, SHOWN
         else:
-            branch, figures = COVARIANCE if shows else EFFECTS, (signal, SHOWN)
-        signal, least = float(f"{min(figures[0], 1e9):.3g}"), figures[1]
+            least = CHOICES_BESIDE_FEATURES if run.prior.design.size else CHOICES_SHOWN
+            branch = CHOICES if CHOICES in may_show and choices >= least else EFFECTS
+            signal = choices
+        signal = float(f"{min(signal, 1e9):.3g}")
         return run.take(branch, Branch[branch](signal=signal, least=least))
-
-    def _gradients(self, domain: Domain, terms: Terms) -> list[Measurement]:
-        """List the gradients: none if not even a crowd without bounds that rates everything would show."""
-        descent, most = _descent(domain), float(min(domain.max_per_user, domain.n_items))
-        # A branch that no crowd could take would still be paid for, if it were the dearest.
-        everybody = Crowd(_EVERYBODY, _EVERYBODY * most, declared=False)
-        shows = terms.unit == "user" and descent.shows(everybody, domain.n_items, terms)
-        return [*descent.queries(domain)] if shows else []
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return EffectSettings().sums(domain, terms, self.norm)
@@ -189,10 +225,46 @@ def _descent(domain: Domain) -> Descent:
     return Descent(rank=min(Descent().rank, domain.n_items))
 
 
+def _may_show(domain: Domain, terms: Terms) -> list[str]:
+    """List the branches of choices that the largest crowd within the domain's bounds would take.
+
+    A branch that no crowd could take would still be paid for, if it were the dearest.
+    """
+    if terms.unit != "user" or HEADROOM * domain.max_users > choice_pairs(domain).most_people:
+        return []
+    each = float(min(domain.max_per_user, domain.n_items))
+    everybody = Crowd(domain.max_users, domain.max_users * each, declared=True)
+    shown = []
+    if (
+        domain.n_items > 1
+        and _choices_signal(domain, terms, domain.max_users * math.sqrt(each)) >= CHOICES_SHOWN
+    ):
+        shown.append(CHOICES)
+        if _descent(domain).shows(everybody, domain.n_items, terms):
+            shown.append(GRADIENTS)
+    return shown
+
+
+def _choices_signal(domain: Domain, terms: Terms, lengths: float) -> float:
+    """Return the signal of the pairs of items that people rated, as that of lists: Σ √c is ``lengths``."""
+    return whole_users(domain, terms, max(lengths, 0.0) / 2)
+
+
+def _pairs_of(domain: Domain, branch: str) -> Measurement:
+    """Return the pairs of items that people rated, as a branch lists them."""
+    return replace(choice_pairs(domain).pairs, name=_PAIRS.format(branch), branch=branch)
+
+
+def _tastes(domain: Domain, branch: str) -> list[Measurement]:
+    """List the pairs of a branch of choices, and its gradients, if any."""
+    gradients = _descent(domain).queries(domain) if branch == GRADIENTS else ()
+    return [_pairs_of(domain, branch), *gradients]
+
+
 def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Measurement]]:
     """Yield the second measurements of a branch, with the names of the first; not of what is exact."""
     firsts = {query.name: query for query in sums.queries() if not query.is_exact}
-    for name, (first, of) in _AGAIN.items():
+    for name, (first, of, _) in _AGAIN.items():
         if of == branch and first in firsts:
             yield first, replace(firsts[first], name=name, branch=branch)
 

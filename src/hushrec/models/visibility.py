@@ -75,6 +75,11 @@ TASTE, TASTE_WITH_FEATURES = 20.0, 13.0
 than counts, without and with public features of the items. ``python -m lab bench scoreboard lists``;
 lab/scoreboard/top_n.md has the table.
 """
+CHOICES_SHOWN, CHOICES_BESIDE_FEATURES = 140.0, 300.0
+"""Whole users, half of Σ √c in place of users: pairs of the items that people rated, whatever they gave them,
+are worth their noise for ratings, without and with public features. docs/models/adaptive_factors.md has the
+table.
+"""
 _L1 = 4.7
 """Ratio of the noise on pairs, Laplace to Gaussian at the same μ: Δ is larger in L1. Chosen by hand."""
 _TYPICAL_ITEMS = 2_000

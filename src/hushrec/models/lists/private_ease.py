@@ -22,6 +22,7 @@ from hushrec.estimation.yearly import YearlySums
 from hushrec.estimation.yearly_matrix import head_of
 from hushrec.item_prior import ItemPrior
 from hushrec.models.base import PrivateModel
+from hushrec.models.lists.choices import fixed_lens
 from hushrec.models.lists.estimate.feature_values import CountModel, count_model, reach_tail, value_table
 from hushrec.models.lists.estimate.pair_factors import (
     DIRECTIONS,
@@ -38,7 +39,6 @@ from hushrec.models.lists.sums import (
     LARGEST,
     MOST_VOTERS,
     CrowdSize,
-    ItemWeights,
     PairSums,
     Votes,
 )
@@ -271,11 +271,8 @@ class PrivateEASE(PrivateModel):
         weights, size = muting(popularity, mu(run.terms) * year.size), year.size
         before = head_of(run.earlier, NAME, domain.items)
         chosen = Head.of(popularity, self.pair_items, before).items
-        of_chosen = {"weights": weights.weights[chosen], "direction": weights.direction[chosen]}
-        # A fit that goes on after a stop reads the lens that its pairs were measured under.
-        fixed = run.fixed("lens", {"items": chosen, **of_chosen})
-        head = Head(domain.n_items, fixed["items"])
-        lens = ItemWeights(head, fixed["weights"], fixed["direction"])
+        lens = fixed_lens(run, chosen, weights)
+        head = lens.head
         measured = self._pairs(domain, run.terms).measure(people, lens)
         *numbers, (_, triangle) = (
             (query.name, run.measure(_in_branch(query, branch), values)) for query, values in measured

@@ -128,7 +128,7 @@ class Descent:
         gradients = self._gradients(domain)
         prior = prior_variance(self.factor_variance, self.rank, domain.scale.span)
         # Public factors of others are the prior mean; those beyond this model's rank are only passed on.
-        mean, untouched = leading(run.prior.factors_of(domain.n_items), self.rank)
+        mean, untouched = leading(baseline.prior.factors_of(domain.n_items), self.rank)
         reached = self.reach(crowd, domain.n_items, run.terms)
         counts = np.maximum(baseline.counts, 1e-3)
         information = counts * reached.information
