@@ -13,6 +13,9 @@ from pathlib import Path
 PASSWORD = "hunter2-of-the-tests"
 """Of every role over TCP; over the socket the server trusts whoever a client says they are."""
 _UNPRIVILEGED = "postgres"
+_PATIENCE = (
+    "300"  # seconds: after a crash it flushes every file of every database, which a busy disk makes slow
+)
 _SETTINGS = {
     "listen_addresses": "'127.0.0.1'",
     "shared_buffers": "'32MB'",
@@ -85,11 +88,11 @@ class Server:
         lines = "".join(f"{name} = {value}\n" for name, value in chosen.items())
         (self.data / "postgresql.auto.conf").write_text(lines)
         log = self.folder / "log"
-        self.run("pg_ctl", "start", "-D", self.data, "-l", log, "-w", "-t", "60", "-s")
+        self.run("pg_ctl", "start", "-D", self.data, "-l", log, "-w", "-t", _PATIENCE, "-s")
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it; ``immediate`` is a crash."""
-        self.run("pg_ctl", "stop", "-D", self.data, "-m", mode, "-w", "-t", "60", "-s")
+        self.run("pg_ctl", "stop", "-D", self.data, "-m", mode, "-w", "-t", _PATIENCE, "-s")
 
     def database(self, name: str = "") -> str:
         """Make an empty database; returns its name."""
