@@ -1,13 +1,16 @@
 """The scoreboard of private recommenders: the same people and protocol for all, and the ε that is true.
 
     python -m lab bench scoreboard lists|interactions|ratings [--data FILE --name NAME] [--items FILE]
-                                   [--only METHOD ...] [--unit user record] [--epsilon 1 4 20]
+                                   [--titles-alone] [--others DATA ITEMS] [--only METHOD ...]
+                                   [--unit user record] [--epsilon 1 4 20]
                                    [--delta 1e-6] [--draws 3] [--model MODULE:CLASS ...] [--out FILE]
     python -m lab bench scoreboard page
 
 *lists*: likes, strong generalisation (``top_n.protocol``); *interactions*: a fifth of everybody's items is to
 be found; *ratings*: a random tenth of all ratings is held out. ``--likes 0`` takes all ratings as
-interactions; ``--items`` names the public list of the items, whose titles and features models may then use.
+interactions; ``--items`` names the public list of the items, whose titles and features models may then use,
+with ``--titles-alone`` the titles; ``--others`` names likes of other people, declared public, and the list of
+their items, whose release without noise is a prior.
 ``--model`` adds a model of your own: what it adds as noise is priced by hushrec's accountant. A row is kept
 in ``lab/scoreboard/scoreboard.csv`` as it is made, with the command that makes it, and is not made again.
 ``page`` writes the tables of ``lab/scoreboard/scoreboard.md``, and from ``top_n.csv`` and ``top_n_peers.csv``
@@ -35,7 +38,7 @@ from top_n import protocol
 from top_n.entries import ENTRIES as LISTS
 from top_n.entries import Asked, of_model
 from top_n.peers import installed
-from top_n.protocol import DATA, held_out, likes, measured, people, texts
+from top_n.protocol import DATA, held_out, likes, measured, others, people, texts
 from top_n.rating_entries import ENTRIES as RATINGS
 from top_n.rating_entries import Held, of_rating_model
 from top_n.rating_entries import held_out as rating_split
@@ -65,6 +68,10 @@ def command(options: argparse.Namespace, method: str, unit: str, epsilon: float,
         words += ["--data", options.data.name, "--name", options.name]
     if options.items:
         words += ["--items", options.items.name]
+    if options.titles_alone:
+        words += ["--titles-alone"]
+    if options.others:
+        words += ["--others", *(path.name for path in options.others)]
     if method in options.model:
         words += ["--model", method]
     for name, usual in USUAL.items():
@@ -90,6 +97,9 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, object, str, float
 
 def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterator[list[object]]:
     public = texts(options.data, options.items)
+    if options.titles_alone:
+        public["features"] = None
+    prior = others(*options.others, options.likes) if options.others else None
     draw_of = DRAWS.get(options.task)
     whole = likes(options.data, options.likes) if draw_of else protocol.ratings(options.data)
     for draw in range(options.draws):
@@ -102,7 +112,7 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
                 split = draw_of(whole, draw) if draw_of else rating_split(whole, draw, options)
             start = perf_counter()
             if draw_of:
-                made = entry.run(Asked(split, public, unit, epsilon, options.delta, draw))
+                made = entry.run(Asked(split, public, unit, epsilon, options.delta, draw, prior))
                 each = measured(made.scores, split.test)
                 found = {m: (each[m].mean(), each[m].std(ddof=1) / len(each[m]) ** 0.5) for m in each}
             else:
@@ -158,10 +168,25 @@ def grid(results: pl.DataFrame) -> str:
     return f"{markdown(head, body)}\nMeans of {means['draws'].max()} draws; {largest}"
 
 
+def known(results: pl.DataFrame, name: str) -> str:
+    """nDCG@100 of PrivateEASE by what is known beforehand, which stands behind the name of the data."""
+    some = results.filter(method="PrivateEASE", unit="user", metric="nDCG@100", task="lists")
+    some = some.with_columns(pl.col("data").str.split_exact("; ", 1).struct.rename_fields(["of", "facts"]))
+    some = some.unnest("data").filter(of=name).with_columns(pl.col("facts").fill_null("nothing"))
+    epsilons = sorted(some.filter(pl.col("facts") != "nothing")["asked"].unique())
+    body = []
+    for (facts,), rows in some.group_by("facts", maintain_order=True):
+        means = dict(rows.group_by("asked").agg(pl.mean("value")).iter_rows())
+        body.append([facts, *(f"{means[epsilon]:.3f}".removeprefix("0") for epsilon in epsilons)])
+    return markdown(["known beforehand", *(f"{epsilon:g}" for epsilon in epsilons)], body)
+
+
 def lists_page(text: str) -> str:
     """The page of lists with its tables made anew: each names its file, data and task."""
     for mark, name, data, task in re.findall(r"(<!-- table: (\S+?\.csv); (.+?); (\w+) -->)", text):
-        text = placed(text, mark, grid(read(HOME / name).filter(data=data, task=task)))
+        results = read(HOME / name)
+        made = known(results, data) if task == "known" else grid(results.filter(data=data, task=task))
+        text = placed(text, mark, made)
     return text
 
 
@@ -184,6 +209,8 @@ def main() -> None:
     parser.add_argument("task", choices=[*DRAWS, "ratings", "page"])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
+    parser.add_argument("--titles-alone", action="store_true", help="of that list, no other features")
+    parser.add_argument("--others", type=Path, nargs=2, help="public likes of others, list of their items")
     parser.add_argument("--name", default="MovieLens 1M")
     parser.add_argument("--likes", type=float, default=USUAL["likes"], help="the lowest that is a like")
     parser.add_argument("--scale", type=float, nargs=3, default=USUAL["scale"], help="lowest, highest, step")

@@ -62,6 +62,7 @@ class Asked(NamedTuple):
     epsilon: float
     delta: float
     draw: int
+    prior: hr.Release | None = None
 
 
 class Made(NamedTuple):
@@ -103,7 +104,7 @@ def true(release: hr.Release, delta: float) -> float:
 def released(model: object, asked: Asked) -> hr.Release:
     data = interactions(asked.split.train, asked.public)
     entropy = Seeded(1000 * asked.draw + round(10 * asked.epsilon))
-    return hr.testing.fit(data, model, spent(asked, data.domain), entropy=entropy)
+    return hr.testing.fit(data, model, spent(asked, data.domain), entropy=entropy, prior=asked.prior)
 
 
 def of_model(name: str) -> Entry:

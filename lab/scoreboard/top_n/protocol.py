@@ -126,6 +126,14 @@ def texts(data: Path, items: Path | None) -> Texts:
     return {"titles": of(known.titles) if known.titles else None, "features": features or None}
 
 
+def others(data: Path, items: Path, threshold: float) -> hr.Release:
+    """Which items go together, by other people: their likes are declared public, items match by title."""
+    table = ratings(data).filter(pl.col("rating") >= threshold)
+    columns = (pl.col(name).cast(pl.String).alias(f"{name}_id") for name in ("user", "item"))
+    known = hr.Domain.from_catalogue(items, max_users=round_up(table["user"].n_unique()))
+    return hr.baseline(hr.load(table.select(columns), known), hr.PrivateEASE())
+
+
 def interactions(train: csr_matrix, public: Texts) -> hr.People:
     """The training rows as hushrec takes them; the declared crowd is the next of 1, 2, 5, 10, …"""
     train.sort_indices()

@@ -123,6 +123,23 @@ def test_rows_are_made_once_and_name_their_command(monkeypatch, table, capsys):
     assert "PrivateEASE" not in capsys.readouterr().out
 
 
+def test_what_is_known_beforehand_stands_behind_the_name_of_the_data(monkeypatch, table):
+    films = table.with_name("films.csv")
+    ids = sorted(pl.read_parquet(table)["item"].unique())
+    pl.DataFrame({"item_id": ids, "title": [f"Film {item} ({1900 + item})" for item in ids]}).write_csv(films)
+    words = "lists", "--likes", "1", "--epsilon", "20", "--unit", "user", "--only", "PrivateEASE"
+    nothing = run(monkeypatch, table, *words)
+    (table.parent / "board.csv").unlink()
+    facts = "--items", str(films), "--titles-alone", "--others", str(table), str(films)
+    found = run(monkeypatch, table, *words, *facts)
+    said = "--items films.csv --titles-alone --others ratings.parquet films.csv"
+    assert found["command"].str.contains(said, literal=True).all()
+    stored = pl.concat([nothing, found.with_columns(data=pl.lit("made up; titles, clicks"))])
+    head, _, *rows = board.known(stored, "made up").splitlines()
+    assert head == "| known beforehand | 20 |"
+    assert [row.split(" | ")[0] for row in rows] == ["| nothing", "| titles, clicks"]
+
+
 def test_ones_own_model_is_priced_by_its_plan(monkeypatch, table):
     mine = "lab.tests.scoreboard.test_scoreboard:Mine"
     found = run(monkeypatch, table, "ratings", "--epsilon", "2", "--only", mine, "--model", mine)
