@@ -112,12 +112,15 @@ def states(kept, release, inside):
     assert tuple(of_year.get("releases", ())) == tuple(inside)
     assert len(kept.sizes(own)) == len(inside) + 1
     assert kept.sizes(own)[: len(inside)] == (kept.sizes(inside[-1]) if inside else [])
-    cost, delta = kept.cost([*inside, own]), release.statement.delta
-    truth = epsilon_of(math.sqrt(cost), delta) if delta else cost
-    assert truth * (1 - 1e-9) <= release.statement.epsilon <= truth * (1 + 1e-9), (
-        truth,
-        release.statement.epsilon,
-    )
+    told = [fact.name for fact in release.statement.assumes]
+    assert ("assumes.earlier" in told) == bool(inside)
+    delta, figures = release.statement.delta, {(*inside, own): release.statement.epsilon}
+    if of_year:
+        figures[(own,)] = of_year["own_epsilon"]
+    for releases, figure in figures.items():
+        cost = kept.cost([*releases])
+        truth = epsilon_of(math.sqrt(cost), delta) if delta else cost
+        assert truth * (1 - 1e-9) <= figure <= truth * (1 + 1e-9), (truth, figure)
     return True
 
 

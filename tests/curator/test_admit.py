@@ -76,6 +76,14 @@ def test_a_tenth_is_charged(few, ledger):
     assert hr.fit(few, MODEL, BUDGET, ledger=ledger).statement.private
 
 
+def test_more_is_refused_by_a_ledger_without_a_file_too(many, ledger, tmp_path, monkeypatch):
+    """As one in PostgreSQL."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ledger, "path", None)
+    with pytest.raises(RecordsDropped):
+        hr.fit(many, MODEL, BUDGET, ledger=ledger)
+
+
 def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
     total = BUDGET.model_copy(update={"epsilon": 9.0})
     on_disk = Ledger.create(tmp_path / "seeded.db", total, max_releases=2)

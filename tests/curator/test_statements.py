@@ -54,6 +54,7 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
     assert [level.name for level in asked.classes] == list(LEVELS)
     assert "strict" in str(asked)
     assert "several releases add" in str(asked)
+    assert Assumes.personal_epsilon(given="ratings") in asked.assumes
 
 
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
@@ -103,3 +104,27 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     found = [str(fact) for fact in statement.assumes if fact.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)
     assert all(line.startswith(told) for line in found)
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "roster", "stated"),
+    [
+        ("user", "add-remove", None, {"cap"}),
+        ("record", "add-remove", None, set()),
+        ("record", "replace", None, {"stars_alone"}),
+        ("user", "replace", None, {"cap", "everybody"}),
+        ("user", "replace", ["a", "b"], {"cap", "roster"}),
+    ],
+)
+def test_a_promise_states_what_it_rests_on(unit, adjacency, roster, stated):
+    delta = 0.0 if (unit, adjacency) == ("user", "replace") else 1e-6
+    budget = hr.Budget(epsilon=4.0, delta=delta, unit=unit, adjacency=adjacency)
+    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, max_per_user=2, users=roster)
+    one = ratings()
+    people = People(domain, one.users, one.indptr, one.items, one.values)
+    make, model = hr.testing.fit, hr.GlobalEffects()
+    if not delta:
+        make, model = hr.testing.randomize, hr.RandomizedResponse()
+    statement = make(people, model, budget, entropy=hr.testing.Seeded(1)).statement
+    names = {fact.name.removeprefix("assumes.") for fact in statement.assumes}
+    assert names & {"cap", "everybody", "stars_alone", "roster", "personal_epsilon"} == stated

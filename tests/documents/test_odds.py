@@ -73,7 +73,7 @@ def test_of_any_noise_the_best_attack_is_what_epsilon_and_delta_allow(epsilon, d
         tails = (1 - delta) / (1 + math.exp(epsilon))  # the same if out
         power = delta + heads * min(1, FALSE_POSITIVES / tails)
         power += tails * max(FALSE_POSITIVES - tails, 0) / heads  # then the other answer is named too
-        assert found == pytest.approx(power, rel=1e-6)
+        assert power * (1 - 1e-13) <= found <= power * (1 + 1e-6)
     factor = Odds.of(epsilon, delta).factor
     assert factor == math.inf if epsilon >= 700 else factor >= math.exp(epsilon)
 
@@ -100,26 +100,6 @@ def test_of_gaussian_noise_the_right_guess_is_the_threshold_halfway(mu):
     found = Odds(50.0, 1e-6, mu).right_guess
     assert right * (1 - 1e-15) <= found <= right * (1 + 1e-9)
     assert found <= 1
-
-
-@pytest.mark.parametrize("mu", [None, 0.05, 0.5, 2, 8])
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 3, 8, 40, math.inf])
-@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.02])
-def test_the_figures_do_not_contradict_each_other(mu, epsilon, delta):
-    """An attack that finds β with α false positives is a guess that is right in (1 − α + β)/2 of all cases.
-    Neither changes the odds of a conclusion by more than e^ε, but for δ."""
-    right, factor = Odds(epsilon, delta, mu).right_guess, Odds.of(epsilon, delta).factor
-    assert 0.5 <= right <= 1
-    previous = 0.0
-    for wrong in (1e-9, 1e-4, FALSE_POSITIVES, 0.05, 0.25, 0.5, 0.9, 1 - 1e-9):
-        found = Odds(epsilon, delta, mu).attack(wrong)
-        assert max(wrong, previous) <= found <= 1
-        assert (1 - wrong + found) / 2 <= right * (1 + 1e-9)
-        assert found <= factor * wrong + delta + 1e-9
-        previous = found
-    assert right <= (factor + delta) / (1 + factor) + 1e-9 or factor == math.inf
-    assert Odds(epsilon, delta, mu).best_attack <= Odds(epsilon, delta, None).best_attack
-    assert right <= Odds(epsilon, delta, None).right_guess
 
 
 def test_what_is_written_is_rounded_up():

@@ -191,7 +191,9 @@ def test_the_loss_is_rounded_up_and_names_unit_and_adjacency():
 
 @of_every_kind
 def test_no_word_sounds_better_than_its_figure(unit, adjacency, interactions):
-    """The grade is that of ε, or the last for a large δ; it never falls while ε rises."""
+    """The grade is that of ε, or the last for a large δ; it never falls while ε rises. Nobody is told that
+    all about them is protected where less is."""
+    whole = (unit, adjacency) == ("user", "add-remove")
     for delta in DELTAS:
         before = 0
         for epsilon in EPSILONS:
@@ -201,6 +203,7 @@ def test_no_word_sounds_better_than_its_figure(unit, adjacency, interactions):
             assert place == honest >= before
             assert GRADES[place] in made.grade()
             assert made.grade() in made.promise()
+            assert (f"{GRADES[place]} you " in made.grade()) is whole
             before = place
 
 

@@ -9,6 +9,7 @@ import pytest
 from hushrec.documents.document import VERSION, Document, to_json
 from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
 from hushrec.documents.schema import is_statement, statement_schema
+from hushrec.documents.sentences import CAVEATS
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Statement
 from support.releases import statement
@@ -38,6 +39,7 @@ def test_the_names_in_the_schema_are_those_of_the_code():
     for name, of in (("measurement", Measured), ("promise", Promised), ("local", Local)):
         assert part(name).keys() == {field.name for field in fields(of)}
     assert {*part("measurement")["mechanism"]["enum"]} == {*SYMBOLS, "exact"}
+    assert part("caveat")["name"]["pattern"] == rf"^({'|'.join(CAVEATS)})\.[a-z_]+$"
 
 
 @pytest.mark.parametrize("changes", STATEMENTS.values(), ids=STATEMENTS)

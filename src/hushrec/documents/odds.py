@@ -67,26 +67,20 @@ class Odds:
 
     @property
     def best_attack(self) -> float:
-        """The largest true positive rate of an attack with ``FALSE_POSITIVES`` false positives."""
-        return self.attack(FALSE_POSITIVES)
+        """The largest fraction of true positives, at α = ``FALSE_POSITIVES``, of an attack that tells two
+        adjacent data sets apart.
 
-    def attack(self, wrong: float) -> float:
-        """The largest fraction of true positives of an attack that tells two adjacent data sets apart.
-
-        Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) at α false positives
-        (Dong, Roth & Su 2022, Equation 6).
-
-        Args:
-            wrong: α, above 0 and below 1.
+        Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) (Dong, Roth & Su 2022,
+        Equation 6).
         """
-        best = 1.0
+        wrong, best = FALSE_POSITIVES, 1.0
         if self.epsilon < _LARGEST_ODDS:
             few = math.exp(self.epsilon) * wrong + self.delta
             many = 1 - math.exp(-self.epsilon) * (1 - self.delta - wrong)
             best = min(1.0, max(min(few, many) * _MARGIN, wrong))
         if self.mu is None:
             return best
-        return max(min(best, _normal(self.mu - _quantile(wrong)) * _MARGIN), wrong)
+        return max(min(best, _normal(self.mu - _upper(wrong)) * _MARGIN), wrong)
 
     def to_json(self) -> dict[str, float | None]:
         """As JSON values of six digits, rounded up; an infinite factor becomes null."""
@@ -138,11 +132,6 @@ def _mu(measured: Iterable[Measured]) -> float | None:
     costs = [m.cost if m.mechanism == "gaussian" else gaussian(m.cost) for m in noisy]
     # A product, not a power: of a forged cost of 1e200 it is infinite, where a power raises an error.
     return math.sqrt(math.fsum(cost * cost for cost in costs)) * _MARGIN
-
-
-def _quantile(above: float) -> float:
-    """The x with 1 − Φ(x) = ``above``, between 0 and 1."""
-    return _upper(above) if above <= 0.5 else -_upper(1 - above)
 
 
 def _normal(x: float) -> float:

@@ -95,6 +95,7 @@ def test_the_ends(measurements: tuple[Measurement, ...], delta: float) -> None:
 
 
 @example(1.130218505861, 0.5, 0.0)  # a whole step by division, and one unit less than it costs
+@example(5.5e-12, 2.0**23, 0.0)  # between two units, and the upper one is what a step costs
 @given(st.floats(1e-6, 20.0), st.floats(0.5, 60.0), st.sampled_from([0.0, 1e-9, 1e-6]))
 def test_a_division_never_promises_more_than_is_asked(asked: float, noise: float, delta: float) -> None:
     norm = "l2" if delta else "l1"

@@ -1,5 +1,6 @@
 """Centred entries against NumPy, and their weighted sums against Python's integers."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.sums.kernels.centring import centre, reference_centre, truncated_item_sums, weighted_item_sums
+from hushrec.sums.sensitivity import shift_of_mean
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
@@ -23,6 +25,17 @@ def test_centring_equals_its_reference(rows, reg, prior, bound):
     offsets = np.linspace(3000, 21_000, 8).astype(np.int64)
     arguments = (indptr, items, steps, np.arange(1, 6) * 4096, offsets, 8192, prior, reg, bound)
     np.testing.assert_array_equal(centre(*arguments), reference_centre(*arguments))
+
+
+def test_a_new_rating_moves_the_others_by_their_shift_of_which_the_step_is_needed():
+    """The largest distance of a rating to a mean, which is rounded down."""
+    for c, reg in itertools.product((1, 2, 5), (0, 1, 6)):
+        steps = np.array([*[0] * c, *[0] * c, 1], np.uint8)
+        rows = np.array([0, c, 2 * c + 1]), np.array([*range(c), *range(c + 1)], np.int32), steps
+        offsets = np.zeros(c + 1, np.int64)
+        entries = centre(*rows, np.array([499, -498]), offsets, 500, 499, reg, 1000)
+        (most,) = shift_of_mean(np.array([c + 1.0]), 997.0, reg, 1.0)
+        assert 997 / (c + 1 + reg) < entries[c] - entries[0] <= most
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
