@@ -193,13 +193,13 @@ class AdaptiveFactors(PrivateModel):
         # w s² of ``over_noise_edge``, whose largest eigenvalue is compared with that of the noise.
         weight = spread * pairs.weight_of(crowd.each)
         signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
-        shows, may_show = signal >= SHOWN, _may_show(domain, terms)
+        shows, may_show = signal >= SHOWN[terms.unit], _may_show(domain, terms)
         descends = GRADIENTS in may_show and _descent(domain).shows(crowd, domain.n_items, terms)
         if descends and not (shows and covariance_beats_descent(crowd, domain.n_items, terms)):
             signal = _descent(domain).reach(crowd, domain.n_items, terms).prospect
             branch, least = GRADIENTS, MARGINAL_GRADIENTS
         elif shows or terms.unit == "record":
-            branch, least = COVARIANCE if shows else EFFECTS, SHOWN
+            branch, least = COVARIANCE if shows else EFFECTS, SHOWN[terms.unit]
         else:
             least = CHOICES_BESIDE_FEATURES if run.prior.design.size else CHOICES_SHOWN
             branch = CHOICES if CHOICES in may_show and choices >= least else EFFECTS
