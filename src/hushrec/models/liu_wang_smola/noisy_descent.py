@@ -34,7 +34,7 @@ _CLIP_NORM = 0.6
 """Default clip norm in widths of the scale, where noise hides more than clipping does."""
 _QUIET = 0.26
 """Expected noise below which a wider clip was better, or as good: on films from ε = 20 on, on animated series
-from ε = 40 on, and for generated crowds (docs/models/posterior_mf.md has the table).
+from ε = 40 on, and for generated crowds.
 """
 _LARGE = 20.0
 """ε from which on the clip is wider for any crowd."""
