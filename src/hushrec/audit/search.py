@@ -109,6 +109,8 @@ def leads(
 def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -> dict[str, Factors]:
     """Find what leads the fits in all worlds into some branches; not every branch may have it."""
     missing, factors_of = {*names}, dict[str, Factors]()
+    if not missing:
+        return factors_of
     events, rng = plan(worlds[0].domain, model, budget).noisy, choices(0)
     first = [event.name for event in events if not event.branch]
     # The first attempt is as the noise falls; others multiply each value by a power of two, none twice: a
