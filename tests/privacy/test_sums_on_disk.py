@@ -145,6 +145,10 @@ class Killed(BaseException):
     """The process ends here; nothing is cleaned up that a kill would leave."""
 
 
+def killed(*_: object) -> None:
+    raise Killed
+
+
 POINTS = {"after-draw": 2, "after-draft": 2, "inside-record": 2, "after-record": 1, "after-keep": 1}
 """How often a value is drawn that a process was killed over at each point."""
 
@@ -410,6 +414,29 @@ def test_what_a_kill_leaves_of_a_folder_can_be_removed(folder: SumsFolder) -> No
         for left in folder.free():
             left.remove()
     assert not folder.path.exists()
+
+
+def test_a_kill_in_a_removal_leaves_the_people_or_nothing(
+    folder: SumsFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the folder is there, its release can be written again; what is left of it goes next time."""
+    sums, remove = folder.new(), shutil.rmtree
+    sums.set_people("people")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", killed)
+        with pytest.raises(Killed):
+            sums.remove()
+    assert sums.is_of("people")
+    sums = again(sums)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            shutil, "rmtree", lambda path, **_: killed() if "removed" in path.name else remove(path)
+        )
+        with pytest.raises(Killed):
+            sums.remove()
+    assert [file.name for file in folder.path.glob("*/*")] == ["people"]
+    assert [*folder.free()] == []
+    assert not [*folder.path.iterdir()]
 
 
 # -- marks ------------------------------------------------------------------------------------------------

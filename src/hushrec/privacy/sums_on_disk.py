@@ -43,7 +43,7 @@ from hushrec.privacy.failpoints import failpoint
 
 Arrays = dict[str, NDArray[Any]]
 _PEOPLE, _DRAFTS, _ROOM, _MARK = "people", "drafts", "room", "mark"
-_CARRIED = ".carried"
+_CARRIED, _REMOVED = ".carried", "removed."
 _VALUE = re.compile(r"[0-9a-f]{40}\.safetensors")
 _FIXED = ".public"
 _KNOWN = re.compile(rf"{_PEOPLE}|{_DRAFTS}|{_VALUE.pattern}|[0-9a-f]{{40}}\{_FIXED}")
@@ -81,7 +81,9 @@ class SumsFolder:
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def free(self) -> "Iterator[ChargeSums]":
-        """Hold each folder of a charge in turn that no process holds."""
+        """Hold each folder of a charge in turn that no process holds; a removed one that is left goes."""
+        for gone in self.path.glob(f"{_REMOVED}*"):
+            shutil.rmtree(gone, ignore_errors=True)
         for folder in sorted(self.path.glob(f"{self._prefix}*")):
             if folder.is_dir():
                 with contextlib.suppress(_InUse):
@@ -166,7 +168,7 @@ class ChargeSums(Confined):
             self._publish(_PEOPLE, json.dumps([salt, _salted(salt, people)]), self.path / _PEOPLE)
 
     def is_of(self, people: str) -> bool:
-        """Whether it was charged for these people; not if a kill during ``remove`` left it without them.
+        """Whether it was charged for these people; not if a kill came before ``set_people``.
 
         Args:
             people: digest of their rows.
@@ -285,7 +287,11 @@ class ChargeSums(Confined):
     def remove(self) -> None:
         """Remove the folder: its release is made, or its charge given up. The mark stays."""
         with translated(self.path):
-            shutil.rmtree(self.path)
+            for inner in [each for each in self.path.iterdir() if each.name != _PEOPLE]:
+                shutil.rmtree(inner) if inner.is_dir() else inner.unlink()
+            # At once: as long as it is there, with its people, the same call writes the same file again.
+            gone = self.path.rename(self.path.with_name(f"{_REMOVED}{self.token}"))
+            shutil.rmtree(gone, ignore_errors=True)
             files.sync(self.path.parent)
             with contextlib.suppress(OSError):  # others are in it, or a mark
                 self.path.parent.rmdir()
