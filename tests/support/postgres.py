@@ -13,9 +13,8 @@ from pathlib import Path
 PASSWORD = "hunter2-of-the-tests"
 """Of every role over TCP; over the socket the server trusts whoever a client says they are."""
 _UNPRIVILEGED = "postgres"
-_PATIENCE = (
-    "300"  # seconds: after a crash it flushes every file of every database, which a busy disk makes slow
-)
+_PATIENCE = "300"
+"""Seconds. After a crash a server flushes every file of every database, which takes long on a busy disk."""
 _SETTINGS = {
     "listen_addresses": "'127.0.0.1'",
     "shared_buffers": "'32MB'",

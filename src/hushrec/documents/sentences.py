@@ -544,8 +544,7 @@ LEDGER_RAISED = "The ledger's owner can allow more releases or a larger total; i
 
 def charge(file: str | None, date: str | None, release_index: int, max_releases: int, seq: int) -> str:
     on = f" on {date}" if date else ""
-    place = f"release {release_index + 1:,} of at most {max_releases:,}, entry {seq:,}"
-    return f"Charged to {file or 'a ledger in memory'}{on}: {place}"
+    return f"Charged to {file or 'a ledger in memory'}{on}: release {release_index + 1:,} of at most {max_releases:,}, entry {seq:,}"
 
 
 def ledger_spent(spent: str, total: str) -> str:

@@ -18,7 +18,6 @@ from hushrec.estimation.shrinkage import combine
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
 from hushrec.models.lists.choices import choice_pairs, choices_footprint, measure_tastes
-from hushrec.models.lists.private_ease import HEADROOM
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
 from hushrec.models.mcsherry_mironov.covariance_model import (
     PAIRS_SPLIT,
@@ -230,19 +229,14 @@ def _may_show(domain: Domain, terms: Terms) -> list[str]:
 
     A branch that no crowd could take would still be paid for, if it were the dearest.
     """
-    if terms.unit != "user" or HEADROOM * domain.max_users > choice_pairs(domain).most_people:
+    if terms.unit != "user" or domain.n_items < 2:
         return []
+    # That these sums fit 64 bits need not be asked: those of the covariance allow for fewer users.
     each = float(min(domain.max_per_user, domain.n_items))
     everybody = Crowd(domain.max_users, domain.max_users * each, declared=True)
-    shown = []
-    if (
-        domain.n_items > 1
-        and _choices_signal(domain, terms, domain.max_users * math.sqrt(each)) >= CHOICES_SHOWN
-    ):
-        shown.append(CHOICES)
-        if _descent(domain).shows(everybody, domain.n_items, terms):
-            shown.append(GRADIENTS)
-    return shown
+    if _choices_signal(domain, terms, domain.max_users * math.sqrt(each)) < CHOICES_SHOWN:
+        return []
+    return [CHOICES, GRADIENTS] if _descent(domain).shows(everybody, domain.n_items, terms) else [CHOICES]
 
 
 def _choices_signal(domain: Domain, terms: Terms, lengths: float) -> float:
