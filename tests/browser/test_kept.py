@@ -45,7 +45,6 @@ def followed(page, before):
     found(page)
     assert ids(page) == before
     url = page.url
-    page.goto("about:blank")
     page.goto(url, wait_until="commit")  # the page reloads itself where the other one takes over late
     page.wait_for_selector(f"#ranked > li:first-child:not([data-item='{before[0]}'])")
     page.wait_for_selector(READY)
@@ -238,7 +237,6 @@ def test_the_same_release_with_other_titles_comes_with_the_next_visit(page, kept
     site.write(folder.parent / "films.safetensors", folder, key=public_key())
     visited(page)
     found(page)
-    page.goto("about:blank")
     page.goto(kept.url, wait_until="commit")
     page.wait_for_selector("#ranked b:has-text('item')")
 

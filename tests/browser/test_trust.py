@@ -10,7 +10,7 @@ from hushrec.pages import site
 from javascript import cases
 from support.releases import statement
 from support.signed import signature
-from support.sites import found, released
+from support.sites import close_tab, found, released
 
 pytestmark = pytest.mark.page
 
@@ -114,7 +114,7 @@ def test_the_next_visit_shows_the_newer_page(page, exchanged, listed, leave):
     if leave == "reload":
         page.reload()
     else:
-        page.goto("about:blank")
+        close_tab(page)
         page.goto(exchanged.url)
     page.wait_for_function(
         "old => document.querySelector('#ranked > li')?.dataset.item !== old", arg=before[0]

@@ -21,6 +21,27 @@ def found(page):
     )
 
 
+def close_tab(page):
+    """Close the site, and wait until the newer page that was found takes over, as no tab has the older one.
+
+    A visit at that very moment is left waiting for ever by Chromium 156.
+    """
+    states = {}
+    session = page.context.new_cdp_session(page)
+
+    def note(event):
+        states.update({one["versionId"]: one["status"] for one in event["versions"]})
+
+    session.on("ServiceWorker.workerVersionUpdated", note)
+    session.send("ServiceWorker.enable")
+    while "installed" not in states.values():
+        page.wait_for_timeout(20)
+    newer = next(version for version, status in states.items() if status == "installed")
+    page.goto("about:blank")
+    while states[newer] != "activated":
+        page.wait_for_timeout(20)
+
+
 def sign(path, key=0):
     """Sign a release; the signature lies next to it."""
     text = signature(path.read_bytes(), key=key)

@@ -3,7 +3,8 @@ import { Contents } from "./contents.js";
 import { showDoubt } from "./refusal.js";
 import { PageError } from "./words.js";
 
-const PATIENCE = 2000; // milliseconds
+const QUIET = 500; // milliseconds
+const PATIENCE = 2000;
 
 /**
  * Take the page that an earlier visit found, and ask the host once whether it has another.
@@ -26,10 +27,15 @@ export async function lookForNewer(shown) {
   if (registration?.scope !== new URL("./", location).href) return; // the first visit: this is the newest page
   if (registration.waiting) {
     workers.addEventListener("controllerchange", () => location.reload());
-    registration.waiting.postMessage("show");
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE));
+    await pause(QUIET); // asked while the one before answers a fetch, as of the icon, Chromium's worker waits for ever
+    registration.waiting?.postMessage("show");
+    await pause(PATIENCE);
   }
   registration.update().catch(() => undefined); // without a network, this page goes on
+}
+
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** Whether the page that a cache holds may follow this one. */
