@@ -44,8 +44,8 @@ DP_SGD = {
     20.0: DPSGD(24, 60, 0.4, 1.0, 12.0),
 }
 """The best of 40 on validation people of MovieLens 1M, not charged: everybody is in every round."""
-COMPONENTS = {1.0: 2, 4.0: 10}
-"""Of mbi's mixture: the best of a few on validation people of MovieLens 100K, not charged."""
+COMPONENTS = {742.0: {1.0: 2, 4.0: 10}, 5_038.0: {1.0: 5, 4.0: 100}}
+"""Of mbi's mixture, for so many people: the best of a few on people of MovieLens 100K and 1M, not charged."""
 SYNTHETIC = 20_000
 """Rows that are drawn from a release."""
 
@@ -125,9 +125,9 @@ def dp_als(asked: Asked, setting: float | None = None) -> Made:
     return Made(method.scores(factors, asked.split.test.given), None, gaussian_epsilon(mu, asked.delta))
 
 
-def nearest(settings: dict[float, Settings], epsilon: float) -> Settings:
-    """Those that were chosen at the ε that is nearest in ratio."""
-    return settings[min(settings, key=lambda known: abs(math.log(known / epsilon)))]
+def nearest(settings: dict[float, Settings], at: float) -> Settings:
+    """Those that were chosen for what is nearest in ratio: an ε, or a number of people."""
+    return settings[min(settings, key=lambda known: abs(math.log(known / at)))]
 
 
 def least_noise(method: DPSGD, epsilon: float, delta: float) -> float:
@@ -171,7 +171,7 @@ def mbi(asked: Asked) -> Made:
         "counts": counts + rng.normal(0, 1 / (mu * math.sqrt(COUNTS)), counts.shape),
         "pairs": pairs + triangle * rng.normal(0, 1 / mu, pairs.shape),
         "alpha": COUNTS,
-        "components": nearest(COMPONENTS, asked.epsilon),
+        "components": nearest(nearest(COMPONENTS, asked.split.train.shape[0]), asked.epsilon),
     }
     return of_rival("MBI", asked, given, mu)._replace(true=gaussian_epsilon(mu, asked.delta))
 
