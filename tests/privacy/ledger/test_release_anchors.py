@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
+from hushrec.errors import LedgerError, LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import anchors
@@ -32,6 +32,12 @@ def test_a_backup_of_a_moment_inside_the_fit_is_noticed_by_its_release(
     path.write_bytes(backup)
     with pytest.raises(LedgerStale, match=r"does not know that ratings\.parquet.* was made"):
         Ledger.open(path)
+
+
+def test_a_folder_of_releases_that_is_not_there_is_refused(path: Path) -> None:
+    Ledger.create(path, TOTAL)
+    with pytest.raises(LedgerError, match="gone: there are no releases here; correct the path"):
+        Ledger.open(path, releases=path.parent / "gone")
 
 
 def test_strange_claims_close_the_ledger_that_they_name(path: Path) -> None:
