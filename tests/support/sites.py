@@ -32,14 +32,20 @@ def close_tab(page):
     def note(event):
         states.update({one["versionId"]: one["status"] for one in event["versions"]})
 
+    def wait_for(status, *versions):
+        """Wait half a minute until one of these versions, or any, is there."""
+        for _ in range(1500):
+            for version in versions or states:
+                if states[version] == status:
+                    return version
+            page.wait_for_timeout(20)
+        raise AssertionError(f"no worker is {status}")
+
     session.on("ServiceWorker.workerVersionUpdated", note)
     session.send("ServiceWorker.enable")
-    while "installed" not in states.values():
-        page.wait_for_timeout(20)
-    newer = next(version for version, status in states.items() if status == "installed")
+    newer = wait_for("installed")
     page.goto("about:blank")
-    while states[newer] != "activated":
-        page.wait_for_timeout(20)
+    wait_for("activated", newer)
 
 
 def sign(path, key=0):
