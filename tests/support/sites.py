@@ -32,20 +32,19 @@ def close_tab(page):
     def note(event):
         states.update({one["versionId"]: one["status"] for one in event["versions"]})
 
-    def wait_for(status, *versions):
-        """Wait half a minute until one of these versions, or any, is there."""
+    def wait_until_newer_is(status):
+        """Wait half a minute for the latest worker."""
         for _ in range(1500):
-            for version in versions or states:
-                if states[version] == status:
-                    return version
+            if states and states[max(states, key=int)] == status:
+                return
             page.wait_for_timeout(20)
-        raise AssertionError(f"no worker is {status}")
+        raise AssertionError(f"the latest worker is not {status}: {states}")
 
     session.on("ServiceWorker.workerVersionUpdated", note)
     session.send("ServiceWorker.enable")
-    newer = wait_for("installed")
+    wait_until_newer_is("installed")
     page.goto("about:blank")
-    wait_for("activated", newer)
+    wait_until_newer_is("activated")
 
 
 def sign(path, key=0):
